@@ -1,0 +1,1 @@
+"""AWS CDK constructs for GPU training clusters and inference tiers on EC2."""
