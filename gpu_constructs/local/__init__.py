@@ -1,0 +1,1 @@
+"""A local AWS to deploy to without an account."""
