@@ -1,1 +1,52 @@
 """AWS CDK constructs for GPU training clusters and inference tiers on EC2."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpu_constructs.errors import GpuConstructsError
+    from gpu_constructs.instances.catalog import GpuInstance
+    from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
+    from gpu_constructs.node_group.node_group import GpuNodeGroup
+    from gpu_constructs.storage.checkpoints import Checkpoints
+    from gpu_constructs.storage.lustre import LustreStorage
+    from gpu_constructs.storage.lustre_rules import Lustre
+    from gpu_constructs.training.cluster import TrainingCluster
+
+__all__ = [
+    "Checkpoints",
+    "GpuConstructsError",
+    "GpuInstance",
+    "GpuLaunchTemplate",
+    "GpuNodeGroup",
+    "Lustre",
+    "LustreStorage",
+    "TrainingCluster",
+]
+
+# Loaded when first asked for (PEP 562): the command line and the local AWS import this package and must not pay for
+# aws_cdk, which starts Node.
+_MODULES = {
+    "Checkpoints": "storage.checkpoints",
+    "GpuConstructsError": "errors",
+    "GpuInstance": "instances.catalog",
+    "GpuLaunchTemplate": "node_group.launch_template",
+    "GpuNodeGroup": "node_group.node_group",
+    "Lustre": "storage.lustre_rules",
+    "LustreStorage": "storage.lustre",
+    "TrainingCluster": "training.cluster",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its module."""
+    if name not in _MODULES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,1 @@
+"""How nodes are connected: interfaces, security group, placement group, VPC and subnets."""

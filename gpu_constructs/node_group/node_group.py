@@ -1,0 +1,107 @@
+"""The Auto Scaling group of GPU nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import jsii
+from aws_cdk import Annotations, Duration
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from gpu_constructs.checks import Problem, raise_all
+from gpu_constructs.network import efa, subnets
+from gpu_constructs.network.vpc import candidates, describe
+from gpu_constructs.node_group import sizes
+from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
+from gpu_constructs.tokens import known
+
+
+@jsii.implements(iam.IGrantable, ec2.IConnectable)
+class GpuNodeGroup(Construct):
+    """An Auto Scaling group of nodes that are all started from one launch template.
+
+    The stack does not wait for nodes: it succeeds when AWS has none to give today, and they come when it has. A new
+    version of the launch template is taken by new nodes; running ones are left alone. A later deployment does not reset
+    a size that was changed in the meantime, unless the template's own numbers change.
+
+    Args:
+        scope: The construct that owns it.
+        id: Its id there.
+        launch_template: What a node is.
+        vpc_subnets: Where nodes run. By default the private subnets with egress of the template's VPC.
+        min_capacity: Fewest nodes. By default 0.
+        max_capacity: Most nodes.
+        desired_capacity: Nodes at first. By default `min_capacity`.
+
+    Attributes:
+        launch_template: What a node is.
+        auto_scaling_group: The L2 Auto Scaling group.
+
+    Raises:
+        GpuConstructsError: If Auto Scaling would refuse the sizes or the subnets, or nodes with several interfaces
+            would be in a public subnet.
+
+    The L2 beneath is `group.auto_scaling_group`, and its `node.default_child` the L1.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        launch_template: GpuLaunchTemplate,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+        min_capacity: int = 0,
+        max_capacity: int,
+        desired_capacity: int | None = None,
+    ) -> None:
+        super().__init__(scope, id)
+        chosen = candidates(launch_template.vpc, vpc_subnets)
+        size = sizes.problems(
+            min_capacity=known(min_capacity), max_capacity=known(max_capacity), desired_capacity=known(desired_capacity)
+        )
+        raise_all([*size, *_subnet_problems(launch_template, chosen)], self.node.path)
+
+        self.launch_template = launch_template
+        self.auto_scaling_group = autoscaling.AutoScalingGroup(
+            self,
+            "Resource",
+            vpc=launch_template.vpc,
+            vpc_subnets=ec2.SubnetSelection(subnets=cast("Sequence[ec2.ISubnet]", chosen)),
+            launch_template=launch_template.launch_template,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+            desired_capacity=desired_capacity,
+            # A node with eight GPUs takes minutes to pass EC2's own status checks.
+            health_checks=autoscaling.HealthChecks.ec2(grace_period=Duration.minutes(10)),
+            ignore_unmodified_size_properties=True,
+        )
+        # CDK warns that a desired capacity is reset on every deployment (https://github.com/aws/aws-cdk/issues/5215);
+        # the line above is what prevents it.
+        Annotations.of(self.auto_scaling_group).acknowledge_warning(
+            "@aws-cdk/aws-autoscaling:desiredCapacitySet", "IgnoreUnmodifiedGroupSizeProperties keeps the running size"
+        )
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The connections of the nodes."""
+        return self.launch_template.connections
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """The principal to which grants for the nodes go."""
+        return self.launch_template.grant_principal
+
+
+def _subnet_problems(template: GpuLaunchTemplate, chosen: Sequence[ec2.ISubnet] | Problem) -> list[Problem]:
+    if isinstance(chosen, Problem):
+        return [chosen]
+    return subnets.group_problems(
+        [describe(template.vpc, subnet) for subnet in chosen],
+        interface_count=len(efa.interfaces(template.instance)),
+        placed_together=template.placement_group is not None,
+    )

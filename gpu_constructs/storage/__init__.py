@@ -1,0 +1,1 @@
+"""Where training data and checkpoints live: a Lustre file system and a bucket."""

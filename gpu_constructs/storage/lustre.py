@@ -1,0 +1,200 @@
+"""A Lustre file system that nodes can reach.
+
+storage = LustreStorage(self, "Data", vpc=vpc, subnet=vpc.private_subnets[0], lustre=Lustre.persistent(2400, 250))
+storage.allow_from(cluster)
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import jsii
+from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_fsx as fsx
+from constructs import Construct
+
+from gpu_constructs.checks import Problem, raise_all
+from gpu_constructs.storage import lustre_rules
+from gpu_constructs.storage.lustre_rules import Lustre
+from gpu_constructs.tokens import known
+
+# https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
+_PORTS: Final = ((988, 988), (1018, 1023))
+
+
+@jsii.implements(ec2.IConnectable)
+class LustreStorage(Construct):
+    """An FSx for Lustre file system in one subnet, with a security group of its own.
+
+    The file system runs Lustre 2.15, compresses data with LZ4 and is encrypted at rest. It is created once its security
+    group lets Lustre through, which FSx checks.
+
+    Args:
+        scope: The construct that owns it.
+        id: Its id there.
+        vpc: The VPC.
+        subnet: The one subnet it lives in; take that of its clients, traffic to another zone is slower and billed.
+        lustre: Kind and size. By default `Lustre.scratch()`, 1200 GiB for about 168 USD a month.
+        removal_policy: What becomes of it when it leaves the stack. By default a scratch file system is deleted and a
+            persistent one kept, billed on, and holds its security group, subnet and VPC until it is deleted by hand.
+
+    Attributes:
+        file_system_id: The id, as in "fs-0123456789abcdef0".
+        mount_name: The name under which clients mount it.
+        dns_name: The name under which clients reach it.
+        security_group: Its security group.
+
+    Raises:
+        GpuConstructsError: If FSx would refuse the file system.
+
+    The L1 `CfnFileSystem` beneath is `storage.node.default_child`.
+    """
+
+    file_system_id: str
+    mount_name: str
+    dns_name: str
+    security_group: ec2.ISecurityGroup
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        *,
+        vpc: ec2.IVpc,
+        subnet: ec2.ISubnet,
+        lustre: Lustre | None = None,
+        removal_policy: RemovalPolicy | None = None,
+    ) -> None:
+        super().__init__(scope, id)
+        lustre = lustre or Lustre.scratch()
+        raise_all([*_none_problems(lustre), *problems(lustre)], self.node.path)
+
+        group = self._create_security_group(vpc)
+        file_system = self._create_file_system(lustre, subnet, group)
+        file_system.apply_removal_policy(removal_policy or _default_removal_policy(lustre))
+        self._describe(file_system.ref, file_system.attr_lustre_mount_name, group)
+
+    @classmethod
+    def from_attributes(
+        cls,
+        scope: Construct,
+        id: str,
+        file_system_id: str,
+        mount_name: str,
+        security_group: ec2.ISecurityGroup,
+    ) -> LustreStorage:
+        """Use a file system that exists.
+
+        Args:
+            scope: The construct that owns the reference.
+            id: Its id there.
+            file_system_id: The id, as in "fs-0123456789abcdef0".
+            mount_name: The name under which clients mount it.
+            security_group: Its security group; clients are let in by rules added to it.
+        """
+        return _ImportedLustreStorage(scope, id, file_system_id, mount_name, security_group)
+
+    @property
+    def connections(self) -> ec2.Connections:
+        """The connections of the security group."""
+        return self._connections
+
+    def allow_from(self, clients: ec2.IConnectable) -> None:
+        """Let clients mount the file system: TCP 988 and 1018 to 1023, in both directions.
+
+        See https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
+        """
+        for port in _ports():
+            self.connections.allow_from(clients, port, "Lustre from clients")
+            self.connections.allow_to(clients, port, "Lustre to clients")
+
+    def _describe(self, file_system_id: str, mount_name: str, group: ec2.ISecurityGroup) -> None:
+        stack = Stack.of(self)
+        self.file_system_id = file_system_id
+        self.mount_name = mount_name
+        # Built rather than read, so that an imported file system has it as well:
+        # https://docs.aws.amazon.com/fsx/latest/LustreGuide/mounting-ec2-instance.html
+        self.dns_name = f"{file_system_id}.fsx.{stack.region}.{stack.url_suffix}"
+        self.security_group = group
+        self._connections = ec2.Connections(security_groups=[group])
+
+    def _create_security_group(self, vpc: ec2.IVpc) -> ec2.SecurityGroup:
+        group = ec2.SecurityGroup(
+            self, "SecurityGroup", vpc=vpc, description="Lustre file system and its clients", allow_all_outbound=False
+        )
+        for port in _ports():
+            group.connections.allow_internally(port, "Lustre between file servers")
+        return group
+
+    def _create_file_system(self, lustre: Lustre, subnet: ec2.ISubnet, group: ec2.SecurityGroup) -> fsx.CfnFileSystem:
+        # The L1, because the L2 lets combinations through that FSx refuses and does not wait for the rules.
+        file_system = fsx.CfnFileSystem(
+            self,
+            "Resource",
+            file_system_type="LUSTRE",
+            # By default FSx takes 2.10 for scratch, which clients of today's kernels cannot mount.
+            file_system_type_version="2.15",
+            storage_type="SSD",
+            storage_capacity=lustre.capacity_gib,
+            subnet_ids=[subnet.subnet_id],
+            security_group_ids=[group.security_group_id],
+            lustre_configuration=fsx.CfnFileSystem.LustreConfigurationProperty(
+                deployment_type=lustre.deployment_type,
+                per_unit_storage_throughput=lustre.throughput_mb_s_per_tib,
+                data_compression_type="LZ4",
+            ),
+        )
+        # The rules between servers are resources of their own. Without waiting for them creation fails: "the provided
+        # security groups do not permit Lustre LNET network traffic on port 988"
+        # (https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html).
+        for child in group.node.children:
+            if isinstance(child, (ec2.CfnSecurityGroupIngress, ec2.CfnSecurityGroupEgress)):
+                file_system.node.add_dependency(child)
+        return file_system
+
+
+class _ImportedLustreStorage(LustreStorage):
+    """A file system that exists: nothing is created for it but rules."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        id: str,
+        file_system_id: str,
+        mount_name: str,
+        security_group: ec2.ISecurityGroup,
+    ) -> None:
+        # Past LustreStorage's own constructor, which would create one.
+        Construct.__init__(self, scope, id)
+        self._describe(file_system_id, mount_name, security_group)
+
+
+def problems(lustre: Lustre) -> list[Problem]:
+    """Say what FSx would refuse; values known only at deploy time are not judged."""
+    return lustre_rules.problems(
+        deployment_type=lustre.deployment_type,
+        capacity_gib=known(lustre.capacity_gib),
+        throughput_mb_s_per_tib=known(lustre.throughput_mb_s_per_tib),
+    )
+
+
+def _none_problems(lustre: Lustre) -> list[Problem]:
+    if lustre.deployment_type is not None:
+        return []
+    return [
+        Problem(
+            what="lustre",
+            given="Lustre.none()",
+            allowed="Lustre.scratch(...) or Lustre.persistent(...)",
+            remedy="do not create a LustreStorage, or choose a kind",
+        )
+    ]
+
+
+def _default_removal_policy(lustre: Lustre) -> RemovalPolicy:
+    return RemovalPolicy.DESTROY if lustre.deployment_type == "SCRATCH_2" else RemovalPolicy.RETAIN
+
+
+def _ports() -> list[ec2.Port]:
+    return [ec2.Port.tcp_range(first, last) if first != last else ec2.Port.tcp(first) for first, last in _PORTS]

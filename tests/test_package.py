@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import gpu_constructs
+
+PURE = [
+    "gpu_constructs",
+    "gpu_constructs.checks",
+    "gpu_constructs.cli",
+    "gpu_constructs.errors",
+    "gpu_constructs.images",
+    "gpu_constructs.instances.catalog",
+    "gpu_constructs.local",
+    "gpu_constructs.network.efa",
+    "gpu_constructs.network.subnets",
+    "gpu_constructs.node_group.sizes",
+    "gpu_constructs.storage.lustre_rules",
+]
+
+
+def _loaded_by(statement: str) -> set[str]:
+    code = f"import sys\n{statement}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    return set(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split())
+
+
+@pytest.mark.parametrize("module", PURE)
+def test_module_does_not_import_cdk(module: str) -> None:
+    assert _loaded_by(f"import {module}") & {"aws_cdk", "jsii", "constructs"} == set()
+
+
+@pytest.mark.parametrize("module", ["gpu_constructs", "gpu_constructs.instances.catalog"])
+def test_package_does_not_import_aws_clients(module: str) -> None:
+    assert _loaded_by(f"import {module}") & {"boto3", "botocore", "moto"} == set()
+
+
+def test_a_pure_name_of_the_package_does_not_import_cdk() -> None:
+    assert "aws_cdk" not in _loaded_by("from gpu_constructs import GpuConstructsError, GpuInstance, Lustre")
+
+
+def test_a_construct_of_the_package_does_import_cdk() -> None:
+    """Shows that the tests above would see it."""
+    assert "aws_cdk" in _loaded_by("from gpu_constructs import TrainingCluster")
+
+
+@pytest.mark.parametrize("name", gpu_constructs.__all__)
+def test_public_name_resolves_to_what_bears_it(name: str) -> None:
+    assert getattr(gpu_constructs, name).__name__ == name
+    assert name in dir(gpu_constructs)
+
+
+def test_public_names_are_those_that_work_now() -> None:
+    assert gpu_constructs.__all__ == sorted(
+        [
+            "Checkpoints",
+            "GpuConstructsError",
+            "GpuInstance",
+            "GpuLaunchTemplate",
+            "GpuNodeGroup",
+            "Lustre",
+            "LustreStorage",
+            "TrainingCluster",
+        ]
+    )
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
+        gpu_constructs.Nonsense  # noqa: B018

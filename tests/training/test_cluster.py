@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from aws_cdk import App, CfnParameter, Stack
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from aws_cdk.assertions import Template
+
+from gpu_constructs import Checkpoints, GpuConstructsError, Lustre, LustreStorage, TrainingCluster
+from tests.conftest import only, resources, warnings
+
+
+def _cluster(scope: Stack, **options: Any) -> TrainingCluster:
+    return TrainingCluster(scope, "Cluster", **{"instance_type": "p4d.24xlarge", "node_count": 2, **options})
+
+
+def _refused(scope: Stack, **options: Any) -> str:
+    with pytest.raises(GpuConstructsError) as raised:
+        _cluster(scope, **options)
+    return str(raised.value)
+
+
+def test_group_has_room_for_one_more_and_may_be_empty(stack: Stack) -> None:
+    _cluster(stack, node_count=8)
+    properties = only(stack, "AWS::AutoScaling::AutoScalingGroup")["Properties"]
+    assert [properties[name] for name in ("MinSize", "DesiredCapacity", "MaxSize")] == ["0", "8", "9"]
+
+
+def test_nodes_and_file_system_are_in_the_same_one_subnet(stack: Stack, vpc: ec2.Vpc) -> None:
+    _cluster(stack, vpc=vpc, availability_zone="us-east-1b")
+    subnet = [stack.resolve(vpc.private_subnets[1].subnet_id)]
+    assert only(stack, "AWS::AutoScaling::AutoScalingGroup")["Properties"]["VPCZoneIdentifier"] == subnet
+    assert only(stack, "AWS::FSx::FileSystem")["Properties"]["SubnetIds"] == subnet
+
+
+def test_zone_of_an_env_agnostic_vpc_is_found_by_its_token() -> None:
+    stack = Stack(App(), "Stack")
+    vpc = ec2.Vpc(stack, "Vpc", max_azs=2)
+    _cluster(stack, vpc=vpc, availability_zone=vpc.availability_zones[1])
+    subnet = [stack.resolve(vpc.private_subnets[1].subnet_id)]
+    assert only(stack, "AWS::FSx::FileSystem")["Properties"]["SubnetIds"] == subnet
+
+
+def test_subnet_is_imported_with_its_zone(stack: Stack, vpc: ec2.Vpc) -> None:
+    """CDK cannot use one that was imported by its id alone, and says how to import it."""
+    identifier = "subnet-0123456789abcdef0"
+    by_id = ec2.Subnet.from_subnet_id(stack, "ById", identifier)
+    whole = ec2.Subnet.from_subnet_attributes(stack, "Whole", subnet_id=identifier, availability_zone="us-east-1a")
+    with pytest.raises(GpuConstructsError, match="Add the availabilityZone when importing"):
+        TrainingCluster(
+            stack,
+            "Refused",
+            instance_type="p4d.24xlarge",
+            node_count=2,
+            vpc=vpc,
+            vpc_subnets=ec2.SubnetSelection(subnets=[by_id]),
+        )
+    _cluster(stack, vpc=vpc, vpc_subnets=ec2.SubnetSelection(subnets=[whole]))
+    assert only(stack, "AWS::FSx::FileSystem")["Properties"]["SubnetIds"] == [identifier]
+
+
+def test_nodes_are_in_a_cluster_placement_group(stack: Stack) -> None:
+    _cluster(stack)
+    (group,) = resources(stack, "AWS::EC2::PlacementGroup")
+    data = only(stack, "AWS::EC2::LaunchTemplate")["Properties"]["LaunchTemplateData"]
+    assert data["Placement"] == {"GroupName": {"Fn::GetAtt": [group, "GroupName"]}}
+
+
+def test_nodes_wait_for_the_file_system_and_the_way_out(stack: Stack) -> None:
+    _cluster(stack)
+    depends = only(stack, "AWS::AutoScaling::AutoScalingGroup")["DependsOn"]
+    (file_system,) = resources(stack, "AWS::FSx::FileSystem")
+    assert file_system in depends
+    assert [name for name in depends if "PrivateSubnet1DefaultRoute" in name]
+
+
+def test_nodes_may_use_systems_manager_and_the_checkpoint_bucket_and_nothing_else(stack: Stack) -> None:
+    cluster = _cluster(stack)
+    policies = resources(stack, "AWS::IAM::Policy").values()
+    bucket = stack.resolve(cluster.checkpoint_bucket.bucket_arn)
+    allowed = [
+        statement["Resource"]
+        for policy in policies
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
+    ]
+    assert allowed == [bucket, {"Fn::Join": ["", [bucket, "/*"]]}]
+    assert isinstance(cluster.role, iam.Role)
+    assert len(stack.resolve(cluster.role.node.default_child.managed_policy_arns)) == 1  # type: ignore[union-attr]
+
+
+def test_role_and_bucket_of_the_user_are_used(stack: Stack) -> None:
+    role = iam.Role(stack, "Role", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"))
+    bucket = s3.Bucket.from_bucket_name(stack, "Bucket", "team-checkpoints")
+    cluster = _cluster(stack, role=role, checkpoints=Checkpoints(bucket=bucket))
+    assert cluster.role is role
+    assert cluster.checkpoint_bucket is bucket
+    assert resources(stack, "AWS::S3::Bucket") == {}
+    assert only(stack, "AWS::IAM::Policy")["Properties"]["Roles"] == [stack.resolve(role.role_name)]
+
+
+def test_lustre_none_creates_no_file_system(stack: Stack) -> None:
+    assert _cluster(stack, file_system=Lustre.none()).file_system is None
+    assert resources(stack, "AWS::FSx::FileSystem") == {}
+
+
+def test_file_system_of_the_user_lets_the_nodes_in(stack: Stack) -> None:
+    group = ec2.SecurityGroup.from_security_group_id(stack, "Group", "sg-0123456789abcdef0")
+    storage = LustreStorage.from_attributes(stack, "Data", "fs-0123456789abcdef0", "abcdefgh", group)
+    assert _cluster(stack, file_system=storage).file_system is storage
+    rules = [rule["Properties"] for rule in resources(stack, "AWS::EC2::SecurityGroupIngress").values()]
+    assert {rule["FromPort"] for rule in rules if rule["GroupId"] == "sg-0123456789abcdef0"} == {988, 1018}
+    assert resources(stack, "AWS::FSx::FileSystem") == {}
+
+
+def test_security_groups_of_the_user_reach_every_interface(stack: Stack, vpc: ec2.Vpc) -> None:
+    group = ec2.SecurityGroup(stack, "Group", vpc=vpc)
+    _cluster(stack, vpc=vpc, availability_zone="us-east-1a", security_groups=[group])
+    data = only(stack, "AWS::EC2::LaunchTemplate")["Properties"]["LaunchTemplateData"]
+    identifier = stack.resolve(group.security_group_id)
+    assert [identifier in nic["Groups"] for nic in data["NetworkInterfaces"]] == [True] * 5
+
+
+def test_cluster_is_a_grantee_and_has_connections(stack: Stack) -> None:
+    cluster = _cluster(stack)
+    s3.Bucket(stack, "Data").grant_read(cluster)
+    cluster.connections.allow_from(ec2.Peer.ipv4("10.0.0.0/8"), ec2.Port.tcp(8080))
+    statements = only(stack, "AWS::IAM::Policy")["Properties"]["PolicyDocument"]["Statement"]
+    assert [statement for statement in statements if "s3:GetObject*" in statement["Action"]]
+    groups = resources(stack, "AWS::EC2::SecurityGroup").values()
+    assert [group for group in groups if group["Properties"].get("SecurityGroupIngress", [{}])[0].get("ToPort") == 8080]
+
+
+def test_attributes_are_the_l2_constructs_to_go_on_with(stack: Stack) -> None:
+    cluster = _cluster(stack)
+    assert isinstance(cluster.launch_template, ec2.LaunchTemplate)
+    assert isinstance(cluster.auto_scaling_group.node.default_child.ref, str)  # type: ignore[union-attr]
+    assert cluster.node_group.auto_scaling_group is cluster.auto_scaling_group
+
+
+def test_two_clusters_live_in_one_stack(stack: Stack) -> None:
+    for name in ("One", "Two"):
+        TrainingCluster(stack, name, instance_type="g5.12xlarge", node_count=1)
+    assert len(resources(stack, "AWS::AutoScaling::AutoScalingGroup")) == 2
+
+
+def test_cluster_has_no_warnings(stack: Stack) -> None:
+    _cluster(stack)
+    assert warnings(stack) == []
+
+
+def test_template_is_the_same_with_and_without_the_feature_flags(cdk_context: dict[str, Any]) -> None:
+    def template(context: dict[str, Any] | None) -> Any:
+        stack = Stack(App(context=context), "Stack", analytics_reporting=False)
+        _cluster(stack)
+        return Template.from_stack(stack).to_json()
+
+    assert template(None) == template(cdk_context)
+
+
+def test_all_problems_are_in_one_message(stack: Stack, vpc: ec2.Vpc) -> None:
+    message = _refused(
+        stack,
+        vpc=vpc,
+        instance_type="p4d.24xlrage",
+        node_count=0,
+        file_system=Lustre.persistent(1300, 126),
+    )
+    assert message.startswith("Stack/Cluster: 5 problems")
+    for part in (
+        "instance_type must be a GPU instance type of the catalogue (closest: p4d.24xlarge",
+        "node_count must be a whole number of at least 1, got 0",
+        "availability_zone must be one of the zones of the subnets, got none",
+        "Lustre capacity_gib must be 1200 or a multiple of 2400, got 1300",
+        "Lustre throughput_mb_s_per_tib must be one of",
+    ):
+        assert part in message
+
+
+def test_refused_cluster_leaves_nothing_behind(stack: Stack) -> None:
+    _refused(stack, node_count=0)
+    assert stack.node.find_child("Cluster").node.children == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"availability_zone": "us-east-1f"}, "got us-east-1f, with subnets in us-east-1a, us-east-1b"),
+        (
+            {"vpc_subnets": ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC, availability_zones=["us-east-1a"])},
+            "got a public subnet for nodes with 5 network interfaces",
+        ),
+        ({"vpc_subnets": ec2.SubnetSelection(availability_zones=["us-east-1f"])}, "got a selection without subnets"),
+        ({"vpc_subnets": ec2.SubnetSelection(subnet_group_name="X")}, "got a selection that CDK refuses"),
+        ({"instance_type": "p3dn.24xlarge", "availability_zone": "us-east-1a"}, "with V100 GPUs"),
+        (
+            {"node_count": "2", "availability_zone": "us-east-1a"},
+            "node_count must be a whole number of at least 1, got '2'",
+        ),
+    ],
+)
+def test_cluster_is_refused(stack: Stack, vpc: ec2.Vpc, options: dict[str, Any], message: str) -> None:
+    assert message in _refused(stack, vpc=vpc, **options)
+
+
+def test_vpc_without_private_subnets_is_refused(stack: Stack) -> None:
+    public = ec2.SubnetConfiguration(name="Public", subnet_type=ec2.SubnetType.PUBLIC)
+    vpc = ec2.Vpc(stack, "Public", nat_gateways=0, subnet_configuration=[public])
+    assert "got a selection without subnets" in _refused(stack, vpc=vpc)
+
+
+def test_selection_without_a_vpc_is_refused(stack: Stack) -> None:
+    assert "got a selection without a VPC" in _refused(stack, vpc_subnets=ec2.SubnetSelection())
+
+
+def test_node_count_known_only_at_deploy_time_is_refused(stack: Stack) -> None:
+    count = CfnParameter(stack, "Count", type="Number").value_as_number
+    assert "CloudFormation cannot add the one node kept free" in _refused(stack, node_count=count)
