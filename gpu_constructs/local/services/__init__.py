@@ -1,1 +1,21 @@
 """What the local AWS adds to moto, one module a service: its CloudFormation types, its API operations, `install()`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from gpu_constructs.local.services import autoscaling, cloudformation, cloudwatch, ec2, elbv2, fsx, iam, s3, ssm
+
+_SERVICES = (cloudformation, ec2, autoscaling, elbv2, fsx, iam, s3, cloudwatch, ssm)
+
+
+def install_all() -> None:
+    """Add everything, before the first request: moto remembers which types it has found."""
+    for service in _SERVICES:
+        service.install()
+
+
+def ticks() -> tuple[Callable[[datetime], None], ...]:
+    """What is to be called with the time before each request."""
+    return (autoscaling.tick,)

