@@ -6,10 +6,10 @@ storage.allow_from(cluster)
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 import jsii
-from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import CfnResource, RemovalPolicy, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_fsx as fsx
 from constructs import Construct
@@ -36,8 +36,9 @@ class LustreStorage(Construct):
         vpc: The VPC.
         subnet: The one subnet it lives in; take that of its clients, traffic to another zone is slower and billed.
         lustre: Kind and size. By default `Lustre.scratch()`, 1200 GiB for about 168 USD a month.
-        removal_policy: What becomes of it when it leaves the stack. By default a scratch file system is deleted and a
-            persistent one kept, billed on, and holds its security group, subnet and VPC until it is deleted by hand.
+        removal_policy: What becomes of it when it leaves the stack. By default a scratch file system is deleted. A
+            persistent one is kept, with its security group, and billed on until it is deleted by hand; until then its
+            subnet and VPC cannot be deleted either.
 
     Attributes:
         file_system_id: The id, as in "fs-0123456789abcdef0".
@@ -71,8 +72,15 @@ class LustreStorage(Construct):
         raise_all([*_none_problems(lustre), *problems(lustre)], self.node.path)
 
         group = self._create_security_group(vpc)
+        rules = _rules_of(group)
         file_system = self._create_file_system(lustre, subnet, group)
-        file_system.apply_removal_policy(removal_policy or _default_removal_policy(lustre))
+        # The rules between servers are resources of their own. Without waiting for them creation fails: "the provided
+        # security groups do not permit Lustre LNET network traffic on port 988"
+        # (https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html).
+        file_system.node.add_dependency(*rules)
+        # A file system that is kept keeps its group: EC2 would refuse to delete one that is in use, and so the stack.
+        for resource in (file_system, cast("ec2.CfnSecurityGroup", group.node.default_child), *rules):
+            resource.apply_removal_policy(removal_policy or _default_removal_policy(lustre))
         self._describe(file_system.ref, file_system.attr_lustre_mount_name, group)
 
     @classmethod
@@ -129,7 +137,7 @@ class LustreStorage(Construct):
 
     def _create_file_system(self, lustre: Lustre, subnet: ec2.ISubnet, group: ec2.SecurityGroup) -> fsx.CfnFileSystem:
         # The L1, because the L2 lets combinations through that FSx refuses and does not wait for the rules.
-        file_system = fsx.CfnFileSystem(
+        return fsx.CfnFileSystem(
             self,
             "Resource",
             file_system_type="LUSTRE",
@@ -145,13 +153,6 @@ class LustreStorage(Construct):
                 data_compression_type="LZ4",
             ),
         )
-        # The rules between servers are resources of their own. Without waiting for them creation fails: "the provided
-        # security groups do not permit Lustre LNET network traffic on port 988"
-        # (https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html).
-        for child in group.node.children:
-            if isinstance(child, (ec2.CfnSecurityGroupIngress, ec2.CfnSecurityGroupEgress)):
-                file_system.node.add_dependency(child)
-        return file_system
 
 
 class _ImportedLustreStorage(LustreStorage):
@@ -193,7 +194,12 @@ def _none_problems(lustre: Lustre) -> list[Problem]:
 
 
 def _default_removal_policy(lustre: Lustre) -> RemovalPolicy:
-    return RemovalPolicy.DESTROY if lustre.deployment_type == "SCRATCH_2" else RemovalPolicy.RETAIN
+    return RemovalPolicy.RETAIN if lustre.kept else RemovalPolicy.DESTROY
+
+
+def _rules_of(group: ec2.SecurityGroup) -> list[CfnResource]:
+    rules = (ec2.CfnSecurityGroupIngress, ec2.CfnSecurityGroupEgress)
+    return [child for child in group.node.children if isinstance(child, rules)]
 
 
 def _ports() -> list[ec2.Port]:

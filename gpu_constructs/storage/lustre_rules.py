@@ -34,6 +34,11 @@ class Lustre:
     capacity_gib: int
     throughput_mb_s_per_tib: int | None
 
+    @property
+    def kept(self) -> bool:
+        """Whether it is kept, by default, when its stack is deleted: what is persistent is."""
+        return self.deployment_type in {"PERSISTENT_1", "PERSISTENT_2"}
+
     @classmethod
     def none(cls) -> Lustre:
         """No file system."""

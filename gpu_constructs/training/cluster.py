@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jsii
+from aws_cdk import Annotations
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
@@ -148,12 +149,21 @@ class TrainingCluster(Construct):
             if wanted.deployment_type is None:
                 return None
             storage = LustreStorage(self, "FileSystem", vpc=self.vpc, subnet=subnet, lustre=wanted)
+            self._warn_of_kept_file_system(wanted)
         else:
             storage = wanted
         storage.allow_from(self)
         # GPU nodes must not bill for the minutes that a file system takes to come up, nor for one that fails.
         self.node_group.node.add_dependency(storage)
         return storage
+
+    def _warn_of_kept_file_system(self, lustre: Lustre) -> None:
+        if lustre.kept and self.vpc.node.scope is self:
+            Annotations.of(self).add_warning_v2(
+                "gpu-constructs:kept-file-system",
+                "the persistent file system is kept when the stack is deleted, and the VPC that the cluster creates "
+                "cannot be deleted before it; pass a vpc of your own, which outlives the stack",
+            )
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,19 @@ def test_persistent_file_system_is_kept(stack: Stack, vpc: ec2.Vpc) -> None:
     assert resource["Properties"]["LustreConfiguration"]["PerUnitStorageThroughput"] == 250
 
 
+def test_persistent_file_system_keeps_the_group_that_it_is_in_use_of(stack: Stack, vpc: ec2.Vpc) -> None:
+    storage = _storage(stack, vpc, Lustre.persistent(2400, 250))
+    storage.allow_from(ec2.SecurityGroup(stack, "Clients", vpc=vpc))
+    own = _id(stack, storage.security_group)
+    assert resources(stack, "AWS::EC2::SecurityGroup")[own]["DeletionPolicy"] == "Retain"
+    rules = [
+        *resources(stack, "AWS::EC2::SecurityGroupIngress").values(),
+        *resources(stack, "AWS::EC2::SecurityGroupEgress").values(),
+    ]
+    kept = [rule for rule in rules if rule.get("DeletionPolicy") == "Retain"]
+    assert len(kept) == 4  # two port ranges, each in and out, between servers; those of clients go with the clients
+
+
 def test_removal_policy_of_the_user_wins(stack: Stack, vpc: ec2.Vpc) -> None:
     _storage(stack, vpc, removal_policy=RemovalPolicy.RETAIN)
     assert only(stack, "AWS::FSx::FileSystem")["DeletionPolicy"] == "Retain"

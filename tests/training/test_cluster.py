@@ -151,6 +151,22 @@ def test_cluster_has_no_warnings(stack: Stack) -> None:
     assert warnings(stack) == []
 
 
+def test_kept_file_system_in_the_vpc_of_the_cluster_is_warned_of(stack: Stack, vpc: ec2.Vpc) -> None:
+    kept = Lustre.persistent(1200, 125)
+    TrainingCluster(stack, "OwnVpc", instance_type="p4d.24xlarge", node_count=2, file_system=kept)
+    TrainingCluster(
+        stack,
+        "GivenVpc",
+        instance_type="p4d.24xlarge",
+        node_count=2,
+        file_system=kept,
+        vpc=vpc,
+        availability_zone="us-east-1a",
+    )
+    (warning,) = warnings(stack)
+    assert "pass a vpc of your own, which outlives the stack" in warning
+
+
 def test_template_is_the_same_with_and_without_the_feature_flags(cdk_context: dict[str, Any]) -> None:
     def template(context: dict[str, Any] | None) -> Any:
         stack = Stack(App(context=context), "Stack", analytics_reporting=False)
