@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -34,6 +36,7 @@ class CdkCli:
     def __init__(
         self, aws: LocalAws, project: Path, *, say: Callable[[str], None] = lambda _: None, region: str | None = None
     ) -> None:
+        project = project.resolve()
         if not (project / "cdk.json").exists():
             raise LocalAwsError(
                 f"no cdk.json in {project}; run this in the folder of a CDK app, or name it with --project"
@@ -49,7 +52,8 @@ class CdkCli:
         """Create what `cdk deploy` needs, unless it is there."""
         stacks = self._aws.client("cloudformation", self._region).describe_stacks()["Stacks"]
         if not any(stack["StackName"] == "CDKToolkit" for stack in stacks):
-            self._run("bootstrap", f"aws://{self._aws.account}/{self._region}")
+            # Away from the app, which would be synthesised for nothing.
+            self._run("bootstrap", f"aws://{self._aws.account}/{self._region}", folder=self._aws.directory)
 
     def deploy(self, *stacks: str, context: Sequence[str] = ()) -> None:
         """Bootstrap if need be, and deploy `stacks`; by default all.
@@ -62,9 +66,9 @@ class CdkCli:
             LocalAwsError: The command line failed; the message is its reason.
         """
         self.bootstrap()
-        # Change sets lose outputs in moto, hence direct.
+        # Directly, without the change set that nobody would look at.
         options = ["--require-approval", "never", "--method", "direct", "--progress", "events"]
-        self._run("deploy", *(stacks or ("--all",)), *options, *_context(context), synthesises=True)
+        self._run_app("deploy", *(stacks or ("--all",)), *options, *_context(context))
 
     def destroy(self, *stacks: str, context: Sequence[str] = ()) -> None:
         """Destroy `stacks`; by default all.
@@ -72,20 +76,22 @@ class CdkCli:
         Raises:
             LocalAwsError: The command line failed, or a stack could not be deleted.
         """
-        self._run("destroy", *(stacks or ("--all",)), "--force", *_context(context), synthesises=True)
+        self._run_app("destroy", *(stacks or ("--all",)), "--force", *_context(context))
 
-    def _run(self, *arguments: str, synthesises: bool = False) -> None:
-        command = [str(self._program), *arguments, "--ci", "--no-notices"]
-        if synthesises:
-            # A folder of its own, so that a run here and one for AWS do not wait for each other; and no look-ups, whose
-            # answers would go into cdk.context.json and from there into the next deploy to AWS.
-            command += ["--no-lookups", "--output", str(self._aws.directory / "cdk.out")]
+    def _run_app(self, *arguments: str) -> None:
+        """Run a command that synthesises the app."""
+        # A folder of its own, so that a run here and one for AWS do not wait for each other; and no look-ups, whose
+        # answers would go into cdk.context.json and from there into the next deploy to AWS.
+        options = ["--no-lookups", "--output", str(self._aws.directory / "cdk.out")]
+        self._run(*arguments, *options, folder=self._project)
+
+    def _run(self, *arguments: str, folder: Path) -> None:
         (self._aws.directory / "home").mkdir(exist_ok=True)
-        last = self._stream(command)
+        last = self._stream([str(self._program), *arguments, "--ci", "--no-notices"], folder)
         if last is not None:
             raise LocalAwsError(f"cdk {arguments[0]} failed: {self._reason(last)}")
 
-    def _stream(self, command: list[str]) -> list[str] | None:
+    def _stream(self, command: list[str], folder: Path) -> list[str] | None:
         """Run it, passing on each line; None if it succeeded, else its last lines."""
         environment = cdk_environment(
             port=self._aws.port,
@@ -95,9 +101,9 @@ class CdkCli:
             jsii_cache=_jsii_cache(),
         )
         lines: deque[str] = deque(maxlen=_REMEMBERED_LINES)
-        process = subprocess.Popen(
+        with subprocess.Popen(
             command,
-            cwd=self._project,
+            cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -106,17 +112,16 @@ class CdkCli:
             encoding="utf-8",
             errors="replace",
             start_new_session=True,
-        )
-        assert process.stdout is not None  # because of PIPE
-        try:
-            for line in process.stdout:
-                lines.append(line.rstrip())
-                self._say(line.rstrip())
-            return None if process.wait() == 0 else list(lines)
-        finally:
-            if process.poll() is None:  # interrupted: the app it started goes with it
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+        ) as process:
+            assert process.stdout is not None  # because of PIPE
+            try:
+                for line in process.stdout:
+                    lines.append(line.rstrip())
+                    self._say(line.rstrip())
+                return None if process.wait() == 0 else list(lines)
+            finally:
+                if process.poll() is None:  # interrupted: the app it started goes with it
+                    os.killpg(process.pid, signal.SIGKILL)
 
     def _reason(self, lines: list[str]) -> str:
         if not self._aws.answers():
@@ -125,17 +130,26 @@ class CdkCli:
 
 
 def reason_of(lines: list[str]) -> str:
-    """The line of a failed run that says why, in one line."""
-    for mark in ("CREATE_FAILED", "UPDATE_FAILED", "DELETE_FAILED", "❌", "Error", "error"):
-        for line in lines:
-            if mark in line:
-                return " ".join(line.replace("❌", "").split())
-    return lines[-1].strip() if lines else "it printed nothing"
+    """What a failed run printed as its reason, in one line."""
+    resources = [line for line in lines if re.search(r"\b(CREATE|UPDATE|DELETE)_FAILED\b", line)]
+    exceptions = [number for number, line in enumerate(lines) if re.match(r"[\w.]*(Error|Exception): ", line)]
+    others = [line for mark in ("❌", "rror") for line in lines if mark in line]
+    if resources:
+        reason = resources[0]
+    elif exceptions:
+        last = exceptions[-1]
+        listed = itertools.takewhile(
+            lambda line: line.startswith("  "), lines[last + 1 :]
+        )  # all problems of a construct
+        reason = " ".join([lines[last], *listed])
+    else:
+        reason = next(iter([*others, *reversed(lines)]), "it printed nothing")
+    return " ".join(reason.replace("❌", "").split())
 
 
 def find_cdk(project: Path) -> Path:
     """The CDK command line of the project (node_modules, upwards), else the one on PATH."""
-    for folder in (project, *project.resolve().parents):
+    for folder in (project, *project.parents):
         found = folder / "node_modules" / ".bin" / "cdk"
         if found.exists():
             return found

@@ -45,6 +45,7 @@ def cdk_environment(
         **aws_environment(port=port, region=region, directory=directory),
         "PATH": ":".join([*(str(p) for p in path), "/usr/local/bin", "/usr/bin", "/bin"]),
         "HOME": str(directory / "home"),
+        "CDK_HOME": str(directory / "home" / ".cdk"),  # the command line does not ask HOME
         "LANG": "C.UTF-8",
         "NO_COLOR": "1",
         "CDK_DISABLE_CLI_TELEMETRY": "true",

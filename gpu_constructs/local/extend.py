@@ -7,6 +7,7 @@ response class; both are looked up by name, so what is added here is as real to 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 
@@ -22,11 +23,11 @@ def add_operation(response_class: type, operation: Callable[..., Any]) -> None:
     setattr(response_class, name, operation)
 
 
-def replace_method(owner: type, method: Any, name: str | None = None) -> None:
-    """Replace a method that moto has, because it does less than AWS does.
+def replace_method(owner: type | ModuleType, method: Any, name: str | None = None) -> None:
+    """Replace a method (or a module's function) that moto has, because it does less than AWS does.
 
     Args:
-        owner: The moto class.
+        owner: The moto class or module.
         method: The replacement (a function, classmethod, staticmethod or property).
         name: What it replaces; by default the replacement's own name.
 

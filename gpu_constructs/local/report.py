@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from gpu_constructs.local.process import LocalAws
@@ -68,7 +69,7 @@ def _networks(client: Client, ids: list[str]) -> Iterable[tuple[str, ...]]:
         yield "VPC", vpc["VpcId"], vpc["CidrBlock"], ""
         only_this = [{"Name": "vpc-id", "Values": [vpc["VpcId"]]}]
         tables = client("ec2").describe_route_tables(Filters=only_this)["RouteTables"]
-        for subnet in client("ec2").describe_subnets(Filters=only_this)["Subnets"]:
+        for subnet in sorted(client("ec2").describe_subnets(Filters=only_this)["Subnets"], key=itemgetter("CidrBlock")):
             kind = "public" if _routed_to_internet(tables, subnet["SubnetId"]) else "private"
             yield f"{kind} subnet", subnet["SubnetId"], subnet["CidrBlock"], subnet["AvailabilityZone"]
         for gateway in client("ec2").describe_nat_gateways(Filters=only_this)["NatGateways"]:
@@ -92,7 +93,7 @@ def _security_groups(client: Client, ids: list[str]) -> Iterable[tuple[str, ...]
         for direction, rules in (("in", group["IpPermissions"]), ("out", group["IpPermissionsEgress"])):
             for rule in rules:
                 for peer in _peers(rule, group["GroupId"]):
-                    yield group["GroupId"], direction, _ports(rule), peer
+                    yield group["GroupId"], group["Description"], direction, _ports(rule), peer
 
 
 def _peers(rule: dict[str, Any], own_id: str) -> Iterable[str]:
@@ -166,7 +167,7 @@ def _buckets(client: Client, ids: list[str]) -> Iterable[tuple[str, ...]]:
 
 _SECTIONS: tuple[tuple[str, str, tuple[str, ...], Callable[[Client, list[str]], Iterable[tuple[str, ...]]]], ...] = (
     ("AWS::EC2::VPC", "Network", ("what", "id", "range or service", "zone or state"), _networks),
-    ("AWS::EC2::SecurityGroup", "Security groups", ("group", "way", "traffic", "peer"), _security_groups),
+    ("AWS::EC2::SecurityGroup", "Security groups", ("group", "for", "way", "traffic", "peer"), _security_groups),
     ("AWS::EC2::LaunchTemplate", "Launch template", ("id", "type", "part", "what"), _launch_templates),
     ("AWS::EC2::PlacementGroup", "Placement group", ("name", "strategy", "state"), _placement_groups),
     (

@@ -68,7 +68,8 @@ def _write(path: Path, facts: dict[str, Any]) -> None:
 
 def _exit_when_stdin_closes() -> None:
     """The starter holds the other end: however it ends, this process ends with it."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1):  # not sys.stdin, whose lock would make Python crash at any other exit
+        pass
     os._exit(0)
 
 

@@ -54,6 +54,7 @@ def server(
     with (directory / LOG).open("wb") as output:
         process = subprocess.Popen(
             command,
+            cwd=directory,  # Python looks for modules there first, and a project may have a secrets.py
             env=environment,
             stdin=subprocess.DEVNULL if outlive_this_process else subprocess.PIPE,
             stdout=output,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -242,3 +243,20 @@ def test_a_type_that_cannot_be_deleted_is_said_to_stay(a_stack: StackUnderTest) 
     events = a_stack.aws.client("cloudformation").describe_stack_events(StackName=stack_id)["StackEvents"]
     reasons = [e["ResourceStatusReason"] for e in events if e["ResourceStatus"] == "DELETE_SKIPPED"]
     assert reasons == ["the local AWS cannot delete this type; it stays until the local AWS is stopped"]
+
+
+def test_change_sets_create_and_update_with_outputs(a_stack: StackUnderTest) -> None:
+    cloudformation = a_stack.aws.client("cloudformation")
+    for kind, buckets in (("CREATE", 1), ("UPDATE", 2)):
+        resources = {f"Bucket{n}": BUCKET for n in range(buckets)}
+        template = {"Resources": resources, "Outputs": {"Count": {"Value": str(buckets)}}}
+        made = cloudformation.create_change_set(
+            StackName=a_stack.name, ChangeSetName="change", ChangeSetType=kind, TemplateBody=json.dumps(template)
+        )
+        cloudformation.execute_change_set(ChangeSetName=made["Id"])
+
+        assert a_stack.describe()["StackStatus"] == f"{kind}_COMPLETE"
+        assert a_stack.describe()["Outputs"][0]["OutputValue"] == str(buckets)
+        assert a_stack.physical_id(f"Bucket{buckets - 1}")
+        for _ in range(2):  # the second time there is none
+            cloudformation.delete_change_set(StackName=a_stack.name, ChangeSetName="change")

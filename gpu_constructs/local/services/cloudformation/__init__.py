@@ -9,20 +9,23 @@ from moto.cloudformation.models import CloudFormationBackend, Stack, cloudformat
 from moto.cloudformation.parsing import ResourceMap
 
 from gpu_constructs.local import extend
-from gpu_constructs.local.services.cloudformation import resource_types, resources, stacks
+from gpu_constructs.local.services.cloudformation import functions, resource_types, resources, stacks
 
 LocalResource = resource_types.LocalResource
 
 
 def install() -> None:
     """Put the local AWS's handling of stacks in the place of moto's."""
-    parsing.resource_class_from_type = resource_types.class_for
+    extend.replace_method(parsing, resource_types.class_for, "resource_class_from_type")
+    extend.replace_method(parsing, functions.resolving_zones(parsing.clean_json), "clean_json")
     extend.replace_method(ResourceMap, resources.existing, "__getitem__")
     extend.replace_method(Stack, property(resources.existing_of), "stack_resources")
     extend.replace_method(Stack, stacks.create_resources)
     extend.replace_method(Stack, stacks.update)
     extend.replace_method(ResourceMap, stacks.parse_ssm_parameter)
     extend.replace_method(CloudFormationBackend, stacks.delete_stack)
+    extend.replace_method(CloudFormationBackend, stacks.execute_change_set)
+    extend.replace_method(CloudFormationBackend, stacks.delete_change_set)
     extend.replace_method(CloudFormationBackend, stacks.resolve_update_parameters, "_resolve_update_parameters")
 
 

@@ -58,12 +58,6 @@ def _release_address(backend: EC2Backend, address: Any) -> None:
     backend.release_address(allocation_id=address.allocation_id)
 
 
-def _disassociate(backend: EC2Backend, association: Any) -> None:
-    table = backend.route_tables[association.route_table_id]
-    for association_id in [a for a, subnet_id in table._associations.items() if subnet_id == association.subnet_id]:
-        backend.disassociate_route_table(association_id)
-
-
 def _detach_gateway(backend: EC2Backend, attachment: Any) -> None:
     if attachment.gateway_id in backend.internet_gateways:
         backend.detach_internet_gateway(attachment.gateway_id, attachment.vpc_id)
@@ -87,6 +81,17 @@ def _delete_managed_policy(account_id: str, region: str, policy: Any) -> None:
     backend.delete_policy(policy.arn)
 
 
+def _delete_role(account_id: str, region: str, role: Any) -> None:
+    """With the policies that were put on it by its own definition, as CloudFormation takes them off first."""
+    del region
+    backend = iam_backends[account_id]["aws"]
+    for arn in list(role.managed_policies):
+        backend.detach_role_policy(arn, role.name)
+    for name in list(role.policies):
+        backend.delete_role_policy(role.name, name)
+    backend.delete_role(role.name)
+
+
 def _delete_bucket(account_id: str, region: str, bucket: Any) -> None:
     """Moto leaves a bucket that is not empty without a word."""
     del region
@@ -107,13 +112,13 @@ _DELETIONS: dict[str, _Deletion] = {
     "AWS::EC2::NatGateway": _ec2(lambda backend, gateway: backend.delete_nat_gateway(gateway.id)),
     "AWS::EC2::Route": _ec2(_delete_route),
     "AWS::EC2::RouteTable": _ec2(lambda backend, table: backend.delete_route_table(table.id)),
-    "AWS::EC2::SubnetRouteTableAssociation": _ec2(_disassociate),
     "AWS::EC2::VPCEndpoint": _ec2(lambda backend, endpoint: backend.delete_vpc_endpoints([endpoint.id])),
     "AWS::EC2::VPCGatewayAttachment": _ec2(_detach_gateway),
     "AWS::ElasticLoadBalancingV2::Listener": _elb(lambda backend, listener: backend.delete_listener(listener.arn)),
     "AWS::ElasticLoadBalancingV2::ListenerRule": _elb(lambda backend, rule: backend.delete_rule(rule.arn)),
     "AWS::ElasticLoadBalancingV2::TargetGroup": _elb(lambda backend, group: backend.delete_target_group(group.arn)),
     "AWS::IAM::ManagedPolicy": _delete_managed_policy,
+    "AWS::IAM::Role": _delete_role,
     "AWS::Lambda::Permission": _nothing,
     "AWS::Lambda::Version": _nothing,
     "AWS::S3::Bucket": _delete_bucket,

@@ -103,9 +103,31 @@ def parse_ssm_parameter(resource_map: ResourceMap, value: str, value_type: str) 
     return parameter.value.split(",") if "List" in value_type else parameter.value
 
 
-def _apply(stack: Stack, template: str | dict[str, Any], parameters: dict[str, Any]) -> None:
-    """Bring what exists to `template`: create and change in order of dependency, then delete what is gone."""
-    existed = _existing(stack)
+def execute_change_set(backend: CloudFormationBackend, change_set_name: str, stack_name: str | None = None) -> None:
+    """Replaces `CloudFormationBackend.execute_change_set`: as if the stack had been created or updated directly."""
+    found = backend.change_sets.values()
+    change_set = next((c for c in found if change_set_name in {c.change_set_id, c.change_set_name}), None)
+    if change_set is None:
+        raise ValidationError(stack_name, message=f"ChangeSet [{change_set_name}] does not exist")
+    stack = backend.stacks[change_set.stack_id]
+    if change_set.change_set_type == "CREATE":
+        _load(stack, change_set.template, change_set.parameters)
+        _add_event(stack, "CREATE_IN_PROGRESS", "User Initiated")
+        create_resources(stack)
+    else:
+        update(stack, change_set.template, change_set.role_arn, change_set.parameters, change_set.tags)
+    change_set.execution_status = "EXECUTE_COMPLETE"
+
+
+def delete_change_set(backend: CloudFormationBackend, change_set_name: str) -> None:
+    """Replaces `CloudFormationBackend.delete_change_set`, which fails where there is none: AWS does not."""
+    for change_set_id, change_set in list(backend.change_sets.items()):
+        if change_set_name in {change_set_id, change_set.change_set_name}:
+            del backend.change_sets[change_set_id]
+
+
+def _load(stack: Stack, template: str | dict[str, Any], parameters: dict[str, Any]) -> None:
+    """Take a template: what it defines, its parameters and conditions; nothing is created yet."""
     stack.template = template
     stack._parse_template()
     stack.parameters = parameters
@@ -119,6 +141,11 @@ def _apply(stack: Stack, template: str | dict[str, Any], parameters: dict[str, A
     known.load_conditions()
     stack.output_map = stack._create_output_map()
 
+
+def _apply(stack: Stack, template: str | dict[str, Any], parameters: dict[str, Any]) -> None:
+    """Bring what exists to `template`: create and change in order of dependency, then delete what is gone."""
+    existed = _existing(stack)
+    _load(stack, template, parameters)
     wanted = _wanted(stack)
     for name in wanted:
         if name in existed:

@@ -1,8 +1,13 @@
-"""EC2 of the local AWS: security group rules, placement groups, Capacity Reservations."""
+"""EC2 of the local AWS: security groups, route tables, placement groups, Capacity Reservations."""
 
 from __future__ import annotations
 
-from gpu_constructs.local.services.ec2 import capacity_reservations, placement_groups, security_groups
+from gpu_constructs.local.services.ec2 import (
+    capacity_reservations,
+    placement_groups,
+    security_groups,
+)
+from gpu_constructs.local.services.ec2 import route_tables as _types  # noqa: F401 - its type is found once imported
 
 
 def install() -> None:
