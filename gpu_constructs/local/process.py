@@ -118,7 +118,9 @@ class LocalAws:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stop it."""
+        """Stop it; after an error its log is kept as `last-failure.log`, where its state was."""
+        if error is not None:
+            shutil.copy(self.directory / spawn.LOG, failure_log())
         self.stop()
 
     def client(self, service: str, region: str | None = None) -> Any:
@@ -191,6 +193,11 @@ class LocalAws:
                 "`gpu-constructs local up`"
             ) from error
         return answered
+
+
+def failure_log() -> Path:
+    """Where the log of the last local AWS is kept whose use ended in an error."""
+    return _home() / "last-failure.log"
 
 
 def _home() -> Path:

@@ -34,6 +34,11 @@ def get_permission(bucket: FakeBucket, action: str, resource: str) -> Permission
 def _apply(bucket: FakeBucket, properties: dict[str, Any], account_id: str, region: str) -> None:
     """Of moto's buckets, CloudFormation sets encryption and tags; here the rest that a bucket of ours has."""
     backend: Any = s3_backends[account_id][get_partition(region)]
+    if "BucketEncryption" not in properties:
+        # What S3 does with every bucket by itself:
+        # https://docs.aws.amazon.com/AmazonS3/latest/userguide/default-bucket-encryption.html
+        rule = {"ApplyServerSideEncryptionByDefault": {"SSEAlgorithm": "AES256"}}
+        backend.put_bucket_encryption(bucket_name=bucket.name, encryption={"Rule": rule})
     if "VersioningConfiguration" in properties:
         backend.put_bucket_versioning(bucket.name, properties["VersioningConfiguration"]["Status"])
     if "PublicAccessBlockConfiguration" in properties:
