@@ -32,11 +32,11 @@ demo: $(READY) ## Deploy TrainingStack into a local AWS, show what was created, 
 .PHONY: test
 test: lint ## Check style and types, run every test
 	@echo "== tests of rules and constructs"
-	@CDK_VALIDATION=false pytest tests --ignore tests/examples --ignore tests/local -n auto
+	@CDK_VALIDATION=false pytest tests --ignore tests/docs --ignore tests/examples --ignore tests/local -n auto
 	@echo "== tests of the examples, with CloudFormation's own validation"
 	@pytest tests/examples -n auto
-	@echo "== tests of the local AWS, with the real CDK command line"
-	@pytest tests/local -n auto --dist loadgroup
+	@echo "== tests of the local AWS and of the documentation, with the real CDK command line"
+	@pytest tests/local tests/docs -n auto
 
 .PHONY: lint
 lint: $(READY) ## Check style and types

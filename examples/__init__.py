@@ -1,0 +1,1 @@
+"""Uses of the constructs, one folder each."""

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "examples" / "training" / "README.md").read_text(encoding="utf-8")
 
 
 def _app(context: dict[str, Any]) -> App:
@@ -99,16 +98,10 @@ def test_template_is_the_same_bytes_in_every_run(tmp_path: Path) -> None:
     assert first == second
 
 
-def test_readme_has_the_price_and_its_day_from_the_catalogue() -> None:
+@pytest.mark.parametrize("page", ["README.md", "examples/training/README.md"])
+def test_pages_have_the_price_and_its_day_from_the_catalogue(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
     price = GpuInstance.of("p4d.24xlarge").usd_per_hour_us_east_1
     assert price is not None
-    day = catalog.sources()["prices_read"]
-    assert f"| 2 p4d.24xlarge (AWS price list, read {day}) | {2 * price:.2f} |" in README
-
-
-def test_readme_lines_run() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    assert len([line for line in code.splitlines() if line]) <= 10
-    scope: dict[str, Any] = {}
-    exec(code, scope)
-    assert scope["cluster"].file_system is not None
+    assert re.search(rf"\| 2 p4d\.24xlarge[^|]* \| {2 * price:.2f} \|", text)
+    assert f"read {catalog.sources()['prices_read']}" in text
