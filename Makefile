@@ -20,6 +20,9 @@ PYTHON ?= $(firstword $(foreach name,$(CANDIDATES),$(shell $(name) -c '$(NEW_ENO
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 
+# The machine's certificates, as pip and browsers use them: behind a company's proxy uv's own would not do.
+export UV_SYSTEM_CERTS ?= true
+
 .PHONY: help
 help: ## List the commands
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
