@@ -20,8 +20,9 @@ PYTHON ?= $(firstword $(foreach name,$(CANDIDATES),$(shell $(name) -c '$(NEW_ENO
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 
-# The machine's certificates, as pip and browsers use them: behind a company's proxy uv's own would not do.
+# The machine's certificates, as pip and browsers use them: behind a company's proxy those of uv and Node would not do.
 export UV_SYSTEM_CERTS ?= true
+export NODE_USE_SYSTEM_CA ?= 1
 
 .PHONY: help
 help: ## List the commands
