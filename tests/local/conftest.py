@@ -25,6 +25,8 @@ def local_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPU_CONSTRUCTS_LOCAL_HOME", str(home))
         yield home
+        for aws in LocalAws.running():  # of a test that failed
+            aws.stop()
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,13 @@ app.synth()
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home of the test's own, in which no other test has anything running."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home of the test's own, in which no other test has anything running, and nothing runs on if the test fails."""
     found = tmp_path / "local-home"
     monkeypatch.setenv("GPU_CONSTRUCTS_LOCAL_HOME", str(found))
-    return found
+    yield found
+    for aws in LocalAws.running():
+        aws.stop()
 
 
 @pytest.fixture
