@@ -11,16 +11,21 @@ from types import ModuleType
 from typing import Any
 
 
-def add_operation(response_class: type, operation: Callable[..., Any]) -> None:
-    """Give a service an API operation that moto lacks; the function's name is the operation's, in snake_case.
+def add_method(owner: type, method: Any, name: str | None = None) -> None:
+    """Give a class of moto's what it lacks, above all an API operation, which is a method of the service's responses.
+
+    Args:
+        owner: The moto class.
+        method: What is added (a function, or a property).
+        name: Its name; by default the function's own. An API operation's is the operation's, in snake_case.
 
     Raises:
-        RuntimeError: moto has this operation by now, so ours is to be removed.
+        RuntimeError: moto has it by now, so ours is to be removed.
     """
-    name = operation.__name__
-    if hasattr(response_class, name) and getattr(response_class, name) is not operation:
-        raise RuntimeError(f"moto now has {response_class.__name__}.{name}; remove the local AWS's own")
-    setattr(response_class, name, operation)
+    added = name or method.__name__
+    if getattr(owner, added, method) is not method:
+        raise RuntimeError(f"moto now has {owner.__name__}.{added}; remove the local AWS's own")
+    setattr(owner, added, method)
 
 
 def replace_method(owner: type | ModuleType, method: Any, name: str | None = None) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import cache
 
 from gpu_constructs.local.services import autoscaling, cloudformation, cloudwatch, ec2, elbv2, fsx, iam, s3, ssm
 
 _SERVICES = (cloudformation, ec2, autoscaling, elbv2, fsx, iam, s3, cloudwatch, ssm)
 
 
+@cache
 def install_all() -> None:
-    """Add everything, before the first request: moto remembers which types it has found."""
+    """Add everything, once, before the first request: moto remembers which types it has found."""
     for service in _SERVICES:
         service.install()
 

@@ -28,7 +28,7 @@ def install() -> None:
         describe_data_repository_associations,
         delete_data_repository_association,
     ):
-        extend.add_operation(FSxResponse, operation)
+        extend.add_method(FSxResponse, operation)
 
 
 class FileSystemResource(LocalResource):

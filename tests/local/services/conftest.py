@@ -10,8 +10,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from gpu_constructs.local import services
 from gpu_constructs.local.clock import clock
-from gpu_constructs.local.services import autoscaling, elbv2
+from gpu_constructs.local.services import autoscaling
 from tests.local.services.group import Group
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ def clients() -> Callable[[str], Any]:
 
 @pytest.fixture(autouse=True)
 def aws() -> Iterator[None]:
-    autoscaling.install()
-    elbv2.install()
+    services.install_all()
     with mock_aws():
         yield
 

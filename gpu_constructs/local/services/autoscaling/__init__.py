@@ -8,7 +8,7 @@ from __future__ import annotations
 from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, InstanceState
 from moto.autoscaling.responses import AutoScalingResponse
 
-from gpu_constructs.local.extend import add_operation, replace_method
+from gpu_constructs.local.extend import add_method, replace_method
 from gpu_constructs.local.services.autoscaling import (
     group_resource,
     groups,
@@ -16,7 +16,7 @@ from gpu_constructs.local.services.autoscaling import (
     reconcile,
     targets,
 )
-from gpu_constructs.local.services.autoscaling import resources as _types  # noqa: F401 - moto finds them once imported
+from gpu_constructs.local.services.autoscaling import resources as _types  # noqa: F401 - found by their names once imported
 from gpu_constructs.local.services.autoscaling.reconcile import tick
 from gpu_constructs.local.services.autoscaling.records import member, record
 
@@ -34,12 +34,15 @@ def _warm_pool_size(self: FakeAutoScalingGroup) -> int | None:
     return len(record(self).warm) if self.warm_pool else None
 
 
+_WARM_POOL_SIZE = property(_warm_pool_size)
+
+
 def install() -> None:
     """Put everything in place; may be called again."""
     for operation in operations.REPLACED:
         replace_method(AutoScalingResponse, operation)
     for operation in operations.ADDED:
-        add_operation(AutoScalingResponse, operation)
+        add_method(AutoScalingResponse, operation)
     replace_method(AutoScalingBackend, groups.create_auto_scaling_group)
     replace_method(AutoScalingBackend, groups.delete_auto_scaling_group)
     replace_method(AutoScalingBackend, operations.describe_auto_scaling_instances)
@@ -48,7 +51,5 @@ def install() -> None:
     replace_method(FakeAutoScalingGroup, groups.update)
     replace_method(FakeAutoScalingGroup, reconcile.set_desired_capacity)
     replace_method(InstanceState, property(_launch_template), "launch_template")
-    for name, attribute in {"warm_pool_size": property(_warm_pool_size)}.items():
-        # Only described, so there is nothing of moto's to replace.
-        setattr(FakeAutoScalingGroup, name, attribute)
+    add_method(FakeAutoScalingGroup, _WARM_POOL_SIZE, "warm_pool_size")
     group_resource.install()

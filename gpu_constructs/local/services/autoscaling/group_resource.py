@@ -9,7 +9,7 @@ from typing import Any
 
 from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, autoscaling_backends
 
-from gpu_constructs.local.extend import replace_method
+from gpu_constructs.local.extend import add_method, replace_method
 from gpu_constructs.local.services.autoscaling.groups import apply_further_settings
 from gpu_constructs.local.services.autoscaling.hooks import inline_hooks, put_hook
 from gpu_constructs.local.services.autoscaling.records import record
@@ -23,9 +23,7 @@ def install() -> None:
     replace_method(FakeAutoScalingGroup, classmethod(_create), "create_from_cloudformation_json")
     replace_method(FakeAutoScalingGroup, classmethod(_update), "update_from_cloudformation_json")
     replace_method(FakeAutoScalingGroup, classmethod(_has_cfn_attr), "has_cfn_attr")
-    for name, method in {"get_cfn_attribute": _get_cfn_attribute}.items():
-        # moto's group has no attributes at all.
-        setattr(FakeAutoScalingGroup, name, method)
+    add_method(FakeAutoScalingGroup, get_cfn_attribute)  # moto's group has no attributes at all
 
 
 def _create(
@@ -153,7 +151,8 @@ def _has_cfn_attr(cls: type[FakeAutoScalingGroup], attr: str) -> bool:
     return attr in _ATTRIBUTES
 
 
-def _get_cfn_attribute(self: FakeAutoScalingGroup, attribute_name: str) -> str:
+def get_cfn_attribute(self: FakeAutoScalingGroup, attribute_name: str) -> str:
+    """What `Fn::GetAtt` gives: the ARN and the name."""
     return str(getattr(self, _ATTRIBUTES[attribute_name]))
 
 

@@ -1,238 +1,88 @@
-"""CloudFormation types that moto lacks: AWS::AutoScaling::LifecycleHook, ScalingPolicy and WarmPool.
-
-moto finds them as direct subclasses of `CloudFormationModel`, as soon as this module is imported.
-"""
+"""CloudFormation types that moto lacks: AWS::AutoScaling::LifecycleHook, ScalingPolicy and WarmPool."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, autoscaling_backends
-from moto.cloudformation.exceptions import UnformattedGetAttTemplateException
-from moto.core.common_models import CloudFormationModel
 
 from gpu_constructs.local.services.autoscaling import warm_pool
 from gpu_constructs.local.services.autoscaling.groups import find_group
 from gpu_constructs.local.services.autoscaling.hooks import put_hook
+from gpu_constructs.local.services.cloudformation import LocalResource
 
 
-class LifecycleHookResource(CloudFormationModel):
+class _OfGroup(LocalResource):
+    """What belongs to a group that its properties name."""
+
+    group_name = ""
+
+    @property
+    def backend(self) -> AutoScalingBackend:
+        """Moto's own."""
+        return autoscaling_backends[self.account_id][self.region]
+
+    def _group(self, properties: dict[str, Any]) -> FakeAutoScalingGroup:
+        group = find_group(self.backend, properties["AutoScalingGroupName"])
+        self.group_name = group.name
+        return group
+
+
+class LifecycleHookResource(_OfGroup):
     """A hook of its own, put after the group exists: the group's first instances do not meet it."""
 
-    def __init__(self, group_name: str, name: str) -> None:
-        self.group_name = group_name
+    TYPE = "AWS::AutoScaling::LifecycleHook"
+
+    def create(self, name: str, properties: dict[str, Any]) -> None:
+        self.physical_resource_id = properties.get("LifecycleHookName", name)
+        hook = {**properties, "LifecycleHookName": self.physical_resource_id}
+        put_hook(self.backend, self._group(properties).name, hook)
+
+    def delete(self, *_: str) -> None:
+        self.backend.delete_lifecycle_hook(self.group_name, self.physical_resource_id)
+
+
+class ScalingPolicyResource(_OfGroup):
+    """A target tracking, step, simple or predictive policy, which CloudFormation names; its alarms are not made."""
+
+    TYPE = "AWS::AutoScaling::ScalingPolicy"
+
+    def create(self, name: str, properties: dict[str, Any]) -> None:
         self.name = name
+        self.physical_resource_id = _put_policy(self.backend, self._group(properties), name, properties)
 
-    @property
-    def physical_resource_id(self) -> str:
-        """What Ref returns: the hook's name."""
-        return self.name
+    def update(self, properties: dict[str, Any]) -> None:
+        """In place: a policy is put anew under its name."""
+        self.create(self.name, properties)
 
-    @staticmethod
-    def cloudformation_name_type() -> str:
-        """The property that names it."""
-        return "LifecycleHookName"
+    def delete(self, *_: str) -> None:
+        self.backend.delete_policy(self.name)
 
-    @staticmethod
-    def cloudformation_type() -> str:
-        """The type."""
-        return "AWS::AutoScaling::LifecycleHook"
-
-    @classmethod
-    def has_cfn_attr(cls, attr: str) -> bool:
-        """It has none."""
-        return False
-
-    def get_cfn_attribute(self, attribute_name: str) -> str:
-        """It has none."""
-        raise UnformattedGetAttTemplateException
-
-    @classmethod
-    def create_from_cloudformation_json(
-        cls, resource_name: str, cloudformation_json: dict[str, Any], account_id: str, region_name: str, **_: Any
-    ) -> LifecycleHookResource:
-        """Put the hook."""
-        backend, properties = autoscaling_backends[account_id][region_name], cloudformation_json["Properties"]
-        group = find_group(backend, properties["AutoScalingGroupName"])
-        put_hook(backend, group.name, {**properties, "LifecycleHookName": resource_name})
-        return cls(group.name, resource_name)
-
-    @classmethod
-    def update_from_cloudformation_json(
-        cls,
-        original_resource: LifecycleHookResource,
-        new_resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
-    ) -> LifecycleHookResource:
-        """Put it anew; under its old name unless the template gives one."""
-        name = _name(cls, cloudformation_json, original_resource.name, new_resource_name)
-        original_resource.delete(account_id, region_name)
-        return cls.create_from_cloudformation_json(name, cloudformation_json, account_id, region_name)
-
-    @classmethod
-    def delete_from_cloudformation_json(
-        cls, resource_name: str, cloudformation_json: dict[str, Any], account_id: str, region_name: str
-    ) -> None:
-        """Delete the hook."""
-        cls(cloudformation_json["Properties"]["AutoScalingGroupName"], resource_name).delete(account_id, region_name)
-
-    def delete(self, account_id: str, region_name: str) -> None:
-        """Delete the hook, if it is still there."""
-        autoscaling_backends[account_id][region_name].delete_lifecycle_hook(self.group_name, self.name)
+    def attributes(self) -> dict[str, Any]:
+        return {"Arn": self.physical_resource_id, "PolicyName": self.name}
 
 
-class ScalingPolicyResource(CloudFormationModel):
-    """A target tracking, step, simple or predictive policy; its alarms are not made."""
+class WarmPoolResource(_OfGroup):
+    """A group's warm pool; what the template does not say has its default."""
 
-    def __init__(self, name: str, arn: str) -> None:
-        self.name = name
-        self.arn = arn
+    TYPE = "AWS::AutoScaling::WarmPool"
 
-    @property
-    def physical_resource_id(self) -> str:
-        """What Ref returns: the policy's ARN."""
-        return self.arn
-
-    @staticmethod
-    def cloudformation_name_type() -> str:
-        """No property names it: CloudFormation always does."""
-        return ""
-
-    @staticmethod
-    def cloudformation_type() -> str:
-        """The type."""
-        return "AWS::AutoScaling::ScalingPolicy"
-
-    @classmethod
-    def has_cfn_attr(cls, attr: str) -> bool:
-        """Arn and PolicyName."""
-        return attr in {"Arn", "PolicyName"}
-
-    def get_cfn_attribute(self, attribute_name: str) -> str:
-        """Arn and PolicyName."""
-        if not self.has_cfn_attr(attribute_name):
-            raise UnformattedGetAttTemplateException
-        return self.arn if attribute_name == "Arn" else self.name
-
-    @classmethod
-    def create_from_cloudformation_json(
-        cls, resource_name: str, cloudformation_json: dict[str, Any], account_id: str, region_name: str, **_: Any
-    ) -> ScalingPolicyResource:
-        """Put the policy."""
-        backend, properties = autoscaling_backends[account_id][region_name], cloudformation_json["Properties"]
-        group = find_group(backend, properties["AutoScalingGroupName"])
-        return cls(resource_name, _put_policy(backend, group, resource_name, properties))
-
-    @classmethod
-    def update_from_cloudformation_json(
-        cls,
-        original_resource: ScalingPolicyResource,
-        new_resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
-    ) -> ScalingPolicyResource:
-        """Put it anew under its name."""
-        return cls.create_from_cloudformation_json(original_resource.name, cloudformation_json, account_id, region_name)
-
-    @classmethod
-    def delete_from_cloudformation_json(
-        cls,
-        resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
-    ) -> None:
-        """Delete the policy; its physical id is its ARN."""
-        cls(resource_name.rsplit("policyName/", 1)[-1], resource_name).delete(account_id, region_name)
-
-    def delete(self, account_id: str, region_name: str) -> None:
-        """Delete the policy, if it is still there."""
-        autoscaling_backends[account_id][region_name].delete_policy(self.name)
-
-
-class WarmPoolResource(CloudFormationModel):
-    """A group's warm pool."""
-
-    def __init__(self, group_name: str) -> None:
-        self.group_name = group_name
-
-    @property
-    def physical_resource_id(self) -> str:
-        """What Ref returns: the group's name."""
-        return self.group_name
-
-    @staticmethod
-    def cloudformation_name_type() -> str:
-        """It has no name."""
-        return ""
-
-    @staticmethod
-    def cloudformation_type() -> str:
-        """The type."""
-        return "AWS::AutoScaling::WarmPool"
-
-    @classmethod
-    def has_cfn_attr(cls, attr: str) -> bool:
-        """It has none."""
-        return False
-
-    def get_cfn_attribute(self, attribute_name: str) -> str:
-        """It has none."""
-        raise UnformattedGetAttTemplateException
-
-    @classmethod
-    def create_from_cloudformation_json(
-        cls,
-        resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
-        **_: Any,
-    ) -> WarmPoolResource:
-        """Put the pool; what the template does not say has its default."""
-        properties = cloudformation_json["Properties"]
-        group = find_group(autoscaling_backends[account_id][region_name], properties["AutoScalingGroupName"])
+    def create(self, name: str, properties: dict[str, Any]) -> None:
         defaults = {"MaxGroupPreparedCapacity": -1, "MinSize": 0, "PoolState": "Stopped", "InstanceReusePolicy": None}
+        group = self._group(properties)
         warm_pool.put(group, {**defaults, **properties})
-        return cls(group.name)
+        self.physical_resource_id = group.name
 
-    @classmethod
-    def update_from_cloudformation_json(
-        cls,
-        original_resource: WarmPoolResource,
-        new_resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
-    ) -> WarmPoolResource:
-        """Change the pool; a pool of another group is another pool."""
-        if cloudformation_json["Properties"]["AutoScalingGroupName"] != original_resource.group_name:
-            original_resource.delete(account_id, region_name)
-        return cls.create_from_cloudformation_json(new_resource_name, cloudformation_json, account_id, region_name)
+    def update(self, properties: dict[str, Any]) -> None:
+        """In place; a pool of another group is another pool."""
+        if properties["AutoScalingGroupName"] != self.group_name:
+            self.delete()
+        self.create(self.physical_resource_id, properties)
 
-    @classmethod
-    def delete_from_cloudformation_json(
-        cls,
-        resource_name: str,
-        cloudformation_json: dict[str, Any],
-        account_id: str,
-        region_name: str,
-    ) -> None:
-        """Delete the pool; its physical id is the group's name."""
-        cls(resource_name).delete(account_id, region_name)
-
-    def delete(self, account_id: str, region_name: str) -> None:
-        """Delete the pool and its instances, if the group is still there."""
-        group = autoscaling_backends[account_id][region_name].autoscaling_groups.get(self.group_name)
+    def delete(self, *_: str) -> None:
+        group = self.backend.autoscaling_groups.get(self.group_name)
         if group and group.warm_pool:
             warm_pool.delete(group, force=True)
-
-
-def _name(cls: type[LifecycleHookResource], cloudformation_json: dict[str, Any], old: str, new: str) -> str:
-    return new if cls.cloudformation_name_type() in cloudformation_json["Properties"] else old
 
 
 def _put_policy(backend: AutoScalingBackend, group: FakeAutoScalingGroup, name: str, properties: dict[str, Any]) -> str:

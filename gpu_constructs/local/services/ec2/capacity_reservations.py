@@ -69,7 +69,7 @@ def reservations_of(account_id: str, region: str) -> dict[str, CapacityReservati
 def install() -> None:
     """Add the API operations; the CloudFormation type is found by its name."""
     for operation in (create_capacity_reservation, describe_capacity_reservations, cancel_capacity_reservation):
-        extend.add_operation(EC2Response, operation)
+        extend.add_method(EC2Response, operation)
 
 
 def create_capacity_reservation(self: EC2Response) -> ActionResult:

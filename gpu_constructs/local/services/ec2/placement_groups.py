@@ -51,7 +51,7 @@ def groups_of(account_id: str, region: str) -> dict[str, PlacementGroup]:
 def install() -> None:
     """Add the API operations; the CloudFormation type is found by its name."""
     for operation in (create_placement_group, describe_placement_groups, delete_placement_group):
-        extend.add_operation(EC2Response, operation)
+        extend.add_method(EC2Response, operation)
 
 
 def create_placement_group(self: EC2Response) -> ActionResult:
