@@ -53,6 +53,9 @@ class GpuInstance:
             p6-b300.48xlarge keep card 0 for ordinary traffic.
         architecture: "x86_64" or "arm64".
         local_nvme_gb: Local NVMe disks in total, in GB.
+        usage_classes: How it can be bought, in EC2's words: "on-demand", "spot", "capacity-block".
+        placement_strategies: Placement groups it can be in, in EC2's words: "cluster", "partition", "spread".
+        nitro_version: Generation of the Nitro system, if known; it decides which clients reach a file system by EFA.
         usd_per_hour_us_east_1: On-demand price of Linux in us-east-1 in USD an hour, if known.
 
     Raises:
@@ -74,6 +77,9 @@ class GpuInstance:
     card0_efa: bool | None = None
     architecture: str = "x86_64"
     local_nvme_gb: int = 0
+    usage_classes: tuple[str, ...] = ("on-demand", "spot")
+    placement_strategies: tuple[str, ...] = ("cluster", "partition", "spread")
+    nitro_version: int | None = None
     usd_per_hour_us_east_1: float | None = None
 
     def __post_init__(self) -> None:
@@ -190,4 +196,7 @@ def _load() -> dict[str, Any]:
 
 @cache
 def _instance(name: str) -> GpuInstance:
-    return GpuInstance(name, **_load()["instances"][name])
+    facts: dict[str, Any] = {
+        what: tuple(value) if isinstance(value, list) else value for what, value in _load()["instances"][name].items()
+    }
+    return GpuInstance(name, **facts)

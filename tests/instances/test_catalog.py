@@ -24,6 +24,8 @@ def test_p4d_has_the_facts_of_ec2() -> None:
         max_enis_per_card=15,
         max_efa_interfaces=4,
         local_nvme_gb=8000,
+        usage_classes=("capacity-block", "on-demand", "spot"),
+        nitro_version=3,
         usd_per_hour_us_east_1=21.957642,
     )
 
