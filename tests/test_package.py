@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +72,16 @@ def test_public_names_are_those_that_work_now() -> None:
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
         gpu_constructs.Nonsense  # noqa: B018
+
+
+def test_the_wheel_has_the_data_and_the_types(tmp_path: Path) -> None:
+    root = Path(__file__).parents[1]
+    build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+    name = subprocess.run(
+        [sys.executable, "-c", build, str(tmp_path)], cwd=root, capture_output=True, text=True, check=True
+    ).stdout.split()[-1]
+
+    names = set(zipfile.ZipFile(tmp_path / name).namelist())
+
+    assert {"gpu_constructs/py.typed", "gpu_constructs/instances/catalog.json"} <= names
+    assert {n.split("/")[0] for n in names} == {"gpu_constructs", "gpu_constructs-0.1.0.dist-info"}

@@ -175,6 +175,10 @@ def _context(values: Sequence[str]) -> list[str]:
 
 
 def _jsii_cache() -> Path:
+    """Where jsii keeps what it unpacks, for this user, whose HOME the command line does not get."""
     named = os.environ.get("JSII_RUNTIME_PACKAGE_CACHE_ROOT")
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(named) if named else Path(cache) / "gpu-constructs" / "jsii"
+    if named:
+        return Path(named)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "com.amazonaws.jsii" / "package-cache"
+    return Path.home() / ".cache" / "aws" / "jsii" / "package-cache"

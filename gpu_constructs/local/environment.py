@@ -39,7 +39,7 @@ def cdk_environment(
         region: Default Region.
         directory: A directory of the local AWS's own.
         path: Where programs are looked for (Node, and the Python that runs the app) before the system's own.
-        jsii_cache: Where jsii keeps what it unpacks; the user's usual one, else each run would unpack anew.
+        jsii_cache: Where jsii keeps what it unpacks, else each run would unpack anew.
     """
     return {
         **aws_environment(port=port, region=region, directory=directory),

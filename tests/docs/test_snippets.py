@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gpu_constructs.local.cdk import _jsii_cache
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/README.md")])
 NAMED = re.compile(r"<!-- (examples/\S+\.py) -->\n```python\n(.*?)```", re.DOTALL)
@@ -40,7 +42,7 @@ def _run(command: list[str], tmp_path: Path) -> str:
         "PATH": f"{BIN}:{os.defpath}",
         "HOME": str(tmp_path),
         "GPU_CONSTRUCTS_LOCAL_HOME": str(tmp_path / "local"),
-        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
+        "JSII_RUNTIME_PACKAGE_CACHE_ROOT": str(_jsii_cache()),
     }
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
