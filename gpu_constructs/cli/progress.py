@@ -44,6 +44,8 @@ class Progress:
         event = _EVENT.match(line.strip())
         if self._verbose or (not event and line.strip().startswith(_KEPT)):
             self._console.print(f"  {line.strip()}", style="dim", markup=False)
+            self._done = 0  # these lines stand between one stack and the next
+            self._status.update("cdk is working")
         elif event:
             self._event(event)
         elif line.strip():

@@ -204,6 +204,12 @@ def test_in_a_log_every_tenth_resource_has_a_line() -> None:
     ]
 
 
+def test_each_stack_is_counted_for_itself() -> None:
+    created = [EVENT.format(status="CREATE_COMPLETE", n=n, reason="") for n in range(9)]
+
+    assert _shown([*created, "✅  Small", *created]) == ["✅  Small"]
+
+
 def test_a_failure_is_always_shown_with_its_reason() -> None:
     failed = EVENT.format(status="CREATE_FAILED", n=1, reason="no such subnet")
 
