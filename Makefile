@@ -36,7 +36,7 @@ demo: $(READY) ## Deploy TrainingStack into a local AWS, show what was created, 
 .PHONY: test
 test: lint ## Check style and types, run every test
 	@echo "== tests of rules and constructs"
-	@CDK_VALIDATION=false pytest tests --ignore tests/docs --ignore tests/examples --ignore tests/local -n auto
+	@CDK_VALIDATION=false pytest tests --ignore tests/bench --ignore tests/docs --ignore tests/examples --ignore tests/local -n auto
 	@echo "== tests of the examples, with CloudFormation's own validation"
 	@pytest tests/examples -n auto
 	@echo "== tests of the local AWS and of the documentation, with the real CDK command line"
