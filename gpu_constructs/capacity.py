@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Market = Literal["on-demand", "spot", "reservation", "reservation-group", "capacity-block"]
 
 _RESERVATION_ID: Final = re.compile(r"cr-[0-9a-f]{8,17}")
-_GROUP_ARN: Final = re.compile(r"arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:\d{12}:group/.+")
+_GROUP_ARN: Final = re.compile(r"arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/.+")
 _LEAST_PRICE: Final = Decimal("0.001")
 _BLOCK_ENDS: Final = time(11, 30)
 _LONGEST_BLOCK: Final = timedelta(days=182)
@@ -210,7 +210,7 @@ def _price_problems(max_price: object) -> list[Problem]:
     except InvalidOperation:
         number = Decimal("NaN")
     # What Python reads as a number may still have an exponent or underscores, which AWS does not.
-    plain = not isinstance(max_price, str) or re.fullmatch(r"\d+(\.\d+)?", max_price)
+    plain = not isinstance(max_price, str) or re.fullmatch(r"[0-9]+(\.[0-9]+)?", max_price)
     if plain and number.is_finite() and number >= _LEAST_PRICE:
         return []
     return [

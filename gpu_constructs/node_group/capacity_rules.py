@@ -152,8 +152,8 @@ def zone_doubts(capacity: Capacity, *, chosen: bool) -> dict[str, str]:
     if chosen or capacity.market not in {"reservation", "capacity-block"}:
         return {}
     return {
-        "reservationZone": "the cluster is in the first zone of the account, and reserved capacity is in one zone; pass "
-        "as availability_zone the one that aws ec2 describe-capacity-reservations shows"
+        "reservationZone": "the cluster is in the first zone of the account, which need not be that of the reserved "
+        "capacity; pass as availability_zone the one that aws ec2 describe-capacity-reservations shows"
     }
 
 

@@ -116,7 +116,7 @@ class GpuNodeGroup(Construct):
             resource_name=f"autoScalingGroupName/{name}",
             arn_format=ArnFormat.COLON_RESOURCE_NAME,
         )
-        return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[arn], scope=self)
+        return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[arn])
 
     def _check(
         self, size: _Size, chosen: Sequence[ec2.ISubnet] | Problem, instance_types: Sequence[InstanceType]
