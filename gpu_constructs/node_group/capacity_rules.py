@@ -20,8 +20,6 @@ _LEAD: Final = timedelta(minutes=45)
 _LEAD_OF_ULTRASERVERS: Final = timedelta(minutes=75)
 _ULTRASERVER_FAMILIES: Final = ("p6e-",)
 _LARGEST_BLOCK: Final = 64
-# Their usage classes say capacity-block, the user guide's list of types leaves them out.
-_NOT_LISTED_FOR_BLOCKS: Final = ("p5en.",)
 
 
 def placed_together(capacity: Capacity, instance: GpuInstance) -> bool:
@@ -60,16 +58,6 @@ def type_problems(capacity: Capacity, instance: GpuInstance) -> list[Problem]:
     if isinstance(capacity.target, Reservation):
         found += _reservation_problems(capacity, capacity.target, instance)
     return found
-
-
-def type_doubts(capacity: Capacity, instance: GpuInstance) -> dict[str, str]:
-    """Say what looks wrong about buying a type in this way, by the code of the warning."""
-    if capacity.market != "capacity-block" or not instance.name.startswith(_NOT_LISTED_FOR_BLOCKS):
-        return {}
-    return {
-        "blockType": f"{instance.name} is not in AWS's list of instance types for Capacity Blocks, although its usage "
-        "classes name them (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html)"
-    }
 
 
 def placement_problems(

@@ -114,7 +114,6 @@ class GpuLaunchTemplate(Construct):
         warn_of_differences(self, instance)
         bought = market.plain(capacity)
         market.warn(self, capacity_values.doubts(bought))
-        market.warn(self, capacity_rules.type_doubts(bought, instance))
         market.warn(self, capacity_rules.placement_doubts(bought, given=placement_group is not None))
         return instance
 

@@ -37,7 +37,6 @@ def _reserved(capacity: Capacity | None = None, **facts: Any) -> Capacity:
 @pytest.mark.parametrize("capacity", ALL)
 def test_p5_can_be_bought_in_every_way(capacity: Capacity) -> None:
     assert rules.type_problems(capacity, P5) == []
-    assert rules.type_doubts(capacity, P5) == {}
 
 
 @pytest.mark.parametrize(("market", "capacity"), [("spot", Capacity.spot()), ("capacity-block", ALL[-1])])
@@ -56,13 +55,6 @@ def test_type_without_capacity_blocks_is_refused() -> None:
 def test_type_without_spot_is_refused() -> None:
     (problem,) = rules.type_problems(Capacity.spot(), dataclasses.replace(P5, usage_classes=("on-demand",)))
     assert "got Capacity.spot(...) for 'p5.48xlarge'" in str(problem)
-
-
-def test_type_that_the_guide_does_not_list_for_blocks_is_warned_of() -> None:
-    p5en = GpuInstance.of("p5en.48xlarge")
-    assert rules.type_problems(ALL[-1], p5en) == []
-    assert "not in AWS's list" in rules.type_doubts(ALL[-1], p5en)["blockType"]
-    assert rules.type_doubts(Capacity.on_demand(), p5en) == {}
 
 
 @pytest.mark.parametrize(("instance", "minutes"), [(P5, 45), (ULTRASERVER, 75)])
