@@ -48,7 +48,7 @@ def test_capacity_is_accepted(capacity: Capacity) -> None:
 def test_values_known_only_at_deploy_time_are_not_judged() -> None:
     assert problems(Capacity(market="spot", on_demand_base=UNKNOWN, max_price=UNKNOWN)) == []
     for market in ("reservation", "reservation-group", "capacity-block"):
-        assert problems(Capacity(market=market, target=UNKNOWN)) == []  # type: ignore[arg-type]
+        assert problems(Capacity(market=market, target=UNKNOWN)) == []
 
 
 @pytest.mark.parametrize("base", [-1, 1.5, "1", True])

@@ -138,7 +138,7 @@ def test_tokens_are_passed_on_and_not_judged(stack: Stack, vpc: ec2.Vpc) -> None
 
 
 def test_spot_tokens_are_passed_on_and_not_judged(stack: Stack, vpc: ec2.Vpc) -> None:
-    base = CfnParameter(stack, "Base", type="Number").value_as_number
+    base: Any = CfnParameter(stack, "Base", type="Number").value_as_number
     max_price = CfnParameter(stack, "Price", type="Number").value_as_number
     _group(stack, vpc, Capacity.spot(base, max_price))
     distribution = _properties(stack)["MixedInstancesPolicy"]["InstancesDistribution"]
