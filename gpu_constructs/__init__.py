@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gpu_constructs.capacity import Capacity
     from gpu_constructs.errors import GpuConstructsError
     from gpu_constructs.instances.catalog import GpuInstance
     from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from gpu_constructs.training.cluster import TrainingCluster
 
 __all__ = [
+    "Capacity",
     "Checkpoints",
     "GpuConstructsError",
     "GpuInstance",
@@ -29,6 +31,7 @@ __all__ = [
 # Loaded when first asked for (PEP 562): the command line and the local AWS import this package and must not pay for
 # aws_cdk, which starts Node.
 _MODULES = {
+    "Capacity": "capacity",
     "Checkpoints": "storage.checkpoints",
     "GpuConstructsError": "errors",
     "GpuInstance": "instances.catalog",

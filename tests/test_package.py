@@ -11,6 +11,7 @@ import gpu_constructs
 
 PURE = [
     "gpu_constructs",
+    "gpu_constructs.capacity",
     "gpu_constructs.checks",
     "gpu_constructs.cli",
     "gpu_constructs.errors",
@@ -19,6 +20,8 @@ PURE = [
     "gpu_constructs.local",
     "gpu_constructs.network.efa",
     "gpu_constructs.network.subnets",
+    "gpu_constructs.node_group.capacity_rules",
+    "gpu_constructs.node_group.mixed",
     "gpu_constructs.node_group.sizes",
     "gpu_constructs.storage.lustre_rules",
 ]
@@ -57,6 +60,7 @@ def test_public_name_resolves_to_what_bears_it(name: str) -> None:
 def test_public_names_are_those_that_work_now() -> None:
     assert gpu_constructs.__all__ == sorted(
         [
+            "Capacity",
             "Checkpoints",
             "GpuConstructsError",
             "GpuInstance",

@@ -15,11 +15,14 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+from gpu_constructs import capacity as capacity_values
 from gpu_constructs import images
+from gpu_constructs.capacity import Capacity
 from gpu_constructs.checks import Problem, raise_all
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import efa
 from gpu_constructs.network.security_group import create_security_group
+from gpu_constructs.node_group import capacity_rules, market
 from gpu_constructs.node_group.instance_type import InstanceType, resolve, warn_of_differences
 
 _ROOT_DEVICE: Final = "/dev/xvda"  # of Amazon Linux 2023
@@ -41,20 +44,25 @@ class GpuLaunchTemplate(Construct):
         instance_type: The type, such as "p4d.24xlarge", or `GpuInstance(...)` for hardware newer than the catalogue.
         vpc: The VPC of the nodes.
         security_groups: Security groups beside the template's own; each is put on every interface.
-        placement_group: A placement group for the nodes. By default EC2 places them anywhere in their zone.
+        capacity: How the nodes are bought. By default on demand. What a reservation or block needs is set here; spot is
+            set by `GpuNodeGroup`, and a node started from this template by anything else is bought on demand.
+        placement_group: A placement group for the nodes. By default EC2 places them anywhere in their zone, or, in a
+            reservation, in the placement group of that.
         role: The role of the nodes. By default one is created that lets them be managed by Systems Manager (sessions
             without SSH) and nothing else.
 
     Attributes:
         instance: The facts about the instance type.
         vpc: The VPC.
+        capacity: How the nodes are bought.
         placement_group: The placement group, if there is one.
         role: The role.
         security_group: The security group of the template's own.
         launch_template: The L2 launch template.
 
     Raises:
-        GpuConstructsError: If the type is unknown or retired, has no image, or its interfaces cannot be laid out.
+        GpuConstructsError: If the type is unknown or retired, has no image, cannot be bought in this way, or its
+            interfaces cannot be laid out.
 
     The L2 beneath is `template.launch_template`, and its `node.default_child` the L1. Of the launch template data,
     `SecurityGroupIds` and `NetworkInterfaces` belong to this construct; `connections.add_security_group` reaches every
@@ -69,19 +77,22 @@ class GpuLaunchTemplate(Construct):
         instance_type: InstanceType,
         vpc: ec2.IVpc,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
+        capacity: Capacity = Capacity.on_demand(),
         placement_group: ec2.IPlacementGroup | None = None,
         role: iam.IRole | None = None,
     ) -> None:
         super().__init__(scope, id)
-        self.instance = self._check(instance_type)
+        self.instance = self._check(instance_type, capacity, placement_group)
         self.vpc = vpc
-        self.placement_group = placement_group
+        self.capacity = capacity
+        self.placement_group = placement_group or capacity.placement_group
         self.role = role or self._create_role()
         self.security_group = create_security_group(self, "SecurityGroup", vpc=vpc, description="GPU nodes")
         self.launch_template = self._create_launch_template()
         for group in security_groups:
             self.connections.add_security_group(group)
         self._set_network_interfaces()
+        market.set_capacity(cast("ec2.CfnLaunchTemplate", self.launch_template.node.default_child), capacity)
 
     @property
     def connections(self) -> ec2.Connections:
@@ -93,11 +104,17 @@ class GpuLaunchTemplate(Construct):
         """The principal to which grants for the nodes go."""
         return self.role.grant_principal
 
-    def _check(self, instance_type: InstanceType) -> GpuInstance:
+    def _check(
+        self, instance_type: InstanceType, capacity: Capacity, placement_group: ec2.IPlacementGroup | None
+    ) -> GpuInstance:
         instance = resolve(instance_type)
-        raise_all([instance] if isinstance(instance, Problem) else problems(instance), self.node.path)
+        found = [instance] if isinstance(instance, Problem) else problems(instance)
+        raise_all([*found, *capacity_problems(instance, capacity, placement_group)], self.node.path)
         assert isinstance(instance, GpuInstance)
         warn_of_differences(self, instance)
+        bought = market.plain(capacity)
+        market.warn(self, capacity_values.doubts(bought))
+        market.warn(self, capacity_rules.placement_doubts(bought, given=placement_group is not None))
         return instance
 
     def _create_role(self) -> iam.Role:
@@ -158,6 +175,25 @@ class GpuLaunchTemplate(Construct):
 def problems(instance: GpuInstance) -> list[Problem]:
     """Say why nodes of an instance type cannot be described; nothing if they can."""
     return [*images.problems(instance), *efa.problems(instance)]
+
+
+def capacity_problems(
+    instance: GpuInstance | Problem, capacity: Capacity, placement_group: ec2.IPlacementGroup | None = None
+) -> list[Problem]:
+    """Say why nodes cannot be bought or placed in this way; nothing if they can."""
+    bought = market.plain(capacity)
+    found = capacity_values.problems(bought)
+    if isinstance(instance, Problem):
+        return found
+    chosen = placement_group or capacity.placement_group
+    strategy = chosen.strategy if chosen else None
+    return [
+        *found,
+        *capacity_rules.type_problems(bought, instance),
+        *capacity_rules.placement_problems(
+            bought, strategy.name.lower() if strategy else None, instance, given=placement_group is not None
+        ),
+    ]
 
 
 def _render(interface: efa.NetworkInterface, groups: list[str], *, several: bool) -> dict[str, Any]:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 import jsii
-from aws_cdk import Annotations, Duration
+from aws_cdk import Annotations, ArnFormat, Duration, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
-from constructs import Construct
+from constructs import Construct, IValidation
 
+from gpu_constructs import images
+from gpu_constructs.capacity import Capacity
 from gpu_constructs.checks import Problem, raise_all
+from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import efa, subnets
-from gpu_constructs.network.vpc import candidates, describe
-from gpu_constructs.node_group import sizes
+from gpu_constructs.network.subnets import Zone
+from gpu_constructs.network.vpc import as_zone, candidates, describe
+from gpu_constructs.node_group import capacity_rules, market, mixed, sizes
+from gpu_constructs.node_group.calendar import BlockCalendar
+from gpu_constructs.node_group.instance_type import InstanceType, resolve
 from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
 from gpu_constructs.tokens import known
 
@@ -28,6 +35,9 @@ class GpuNodeGroup(Construct):
     version of the launch template is taken by new nodes; running ones are left alone. A later deployment does not reset
     a size that was changed in the meantime, unless the template's own numbers change.
 
+    How nodes are bought is said by the launch template. Spot, and several instance types, make the group one with a
+    mixed instances policy. In a Capacity Block with a start the group is empty until then.
+
     Args:
         scope: The construct that owns it.
         id: Its id there.
@@ -35,15 +45,20 @@ class GpuNodeGroup(Construct):
         vpc_subnets: Where nodes run. By default the private subnets with egress of the template's VPC.
         min_capacity: Fewest nodes. By default 0.
         max_capacity: Most nodes.
-        desired_capacity: Nodes at first. By default `min_capacity`.
+        desired_capacity: Nodes at first, or, in a Capacity Block with a start, from then on. By default `min_capacity`,
+            and in such a block, which is paid for in any case, `max_capacity`.
+        instance_types: Types that take the place of the template's, of its architecture and with room for its network
+            interfaces. On demand the first one that AWS has is taken; for spot, the pool that is least likely to be
+            interrupted and cheap. By default the template's own.
 
     Attributes:
         launch_template: What a node is.
         auto_scaling_group: The L2 Auto Scaling group.
+        calendar: When nodes come and go, and the topic that is told before it is over; `None` but for a Capacity Block.
 
     Raises:
-        GpuConstructsError: If Auto Scaling would refuse the sizes or the subnets, or nodes with several interfaces
-            would be in a public subnet.
+        GpuConstructsError: If Auto Scaling would refuse the sizes, the subnets or the types, nodes cannot be bought in
+            this way there, or nodes with several interfaces would be in a public subnet.
 
     The L2 beneath is `group.auto_scaling_group`, and its `node.default_child` the L1.
     """
@@ -58,33 +73,16 @@ class GpuNodeGroup(Construct):
         min_capacity: int = 0,
         max_capacity: int,
         desired_capacity: int | None = None,
+        instance_types: Sequence[InstanceType] = (),
     ) -> None:
         super().__init__(scope, id)
-        chosen = candidates(launch_template.vpc, vpc_subnets)
-        size = sizes.problems(
-            min_capacity=known(min_capacity), max_capacity=known(max_capacity), desired_capacity=known(desired_capacity)
-        )
-        raise_all([*size, *_subnet_problems(launch_template, chosen)], self.node.path)
-
         self.launch_template = launch_template
-        self.auto_scaling_group = autoscaling.AutoScalingGroup(
-            self,
-            "Resource",
-            vpc=launch_template.vpc,
-            vpc_subnets=ec2.SubnetSelection(subnets=cast("Sequence[ec2.ISubnet]", chosen)),
-            launch_template=launch_template.launch_template,
-            min_capacity=min_capacity,
-            max_capacity=max_capacity,
-            desired_capacity=desired_capacity,
-            # A node with eight GPUs takes minutes to pass EC2's own status checks.
-            health_checks=autoscaling.HealthChecks.ec2(grace_period=Duration.minutes(10)),
-            ignore_unmodified_size_properties=True,
-        )
-        # CDK warns that a desired capacity is reset on every deployment (https://github.com/aws/aws-cdk/issues/5215);
-        # the line above is what prevents it.
-        Annotations.of(self.auto_scaling_group).acknowledge_warning(
-            "@aws-cdk/aws-autoscaling:desiredCapacitySet", "IgnoreUnmodifiedGroupSizeProperties keeps the running size"
-        )
+        size = _Size(min_capacity, max_capacity, desired_capacity)
+        subnets_chosen = candidates(launch_template.vpc, vpc_subnets)
+        types = self._check(size, subnets_chosen, instance_types)
+        self.auto_scaling_group = self._create_group(size, cast("Sequence[ec2.ISubnet]", subnets_chosen), types)
+        self.calendar = self._create_calendar(size)
+        self.node.add_validation(_WarmPools(self.auto_scaling_group, launch_template.capacity))
 
     @property
     def connections(self) -> ec2.Connections:
@@ -95,6 +93,134 @@ class GpuNodeGroup(Construct):
     def grant_principal(self) -> iam.IPrincipal:
         """The principal to which grants for the nodes go."""
         return self.launch_template.grant_principal
+
+    def grant(self, grantee: iam.IGrantable, *actions: str) -> iam.Grant:
+        """Allow actions of Auto Scaling on this group, to its own nodes as well.
+
+        The group is named by the beginning of the name that CloudFormation gives it, not by a reference: the launch
+        template waits for the policy of its role, so a policy of that role that waited for the group would close a
+        circle ("Circular dependency between resources").
+
+        Args:
+            grantee: Who is allowed.
+            actions: What, for example "autoscaling:SetDesiredCapacity".
+
+        See https://docs.aws.amazon.com/autoscaling/ec2/userguide/control-access-using-iam.html
+        """
+        stack = Stack.of(self)
+        resource = cast("autoscaling.CfnAutoScalingGroup", self.auto_scaling_group.node.default_child)
+        name = f"{stack.stack_name}-{stack.get_logical_id(resource)}-*"
+        arn = stack.format_arn(
+            service="autoscaling",
+            resource="autoScalingGroup:*",
+            resource_name=f"autoScalingGroupName/{name}",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
+        return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[arn])
+
+    def _check(
+        self, size: _Size, chosen: Sequence[ec2.ISubnet] | Problem, instance_types: Sequence[InstanceType]
+    ) -> list[GpuInstance]:
+        template, resolved = self.launch_template, [resolve(name) for name in instance_types]
+        types = list(dict.fromkeys(found for found in resolved if isinstance(found, GpuInstance)))
+        zones = [] if isinstance(chosen, Problem) else list(dict.fromkeys(_zones(chosen)))
+        bought = market.plain(template.capacity)
+        raise_all(
+            [
+                *size.problems(),
+                *_subnet_problems(template, chosen),
+                *(found for found in resolved if isinstance(found, Problem)),
+                *_type_problems(template, types),
+                *capacity_rules.group_problems(bought, zones, types=len(types), min_capacity=known(size.min_capacity)),
+            ],
+            self.node.path,
+        )
+        placed, most = template.placement_group is not None, known(size.max_capacity)
+        market.warn(self, capacity_rules.group_doubts(bought, types=len(types), placed=placed, max_capacity=most))
+        return types
+
+    def _create_group(
+        self, size: _Size, chosen: Sequence[ec2.ISubnet], types: Sequence[GpuInstance]
+    ) -> autoscaling.AutoScalingGroup:
+        template, capacity = self.launch_template.launch_template, self.launch_template.capacity
+        policy = market.mixed_instances_policy(template, capacity, types)
+        group = autoscaling.AutoScalingGroup(
+            self,
+            "Resource",
+            vpc=self.launch_template.vpc,
+            vpc_subnets=ec2.SubnetSelection(subnets=chosen),
+            launch_template=None if policy else template,
+            mixed_instances_policy=policy,
+            capacity_rebalance=True if capacity.market == "spot" else None,
+            min_capacity=size.min_capacity,
+            max_capacity=size.max_capacity,
+            desired_capacity=0 if capacity.start else size.desired_capacity,
+            # A node with eight GPUs takes minutes to pass EC2's own status checks.
+            health_checks=autoscaling.HealthChecks.ec2(grace_period=Duration.minutes(10)),
+            ignore_unmodified_size_properties=True,
+        )
+        # CDK warns that a desired capacity is reset on every deployment (https://github.com/aws/aws-cdk/issues/5215);
+        # the line above is what prevents it.
+        Annotations.of(group).acknowledge_warning(
+            "@aws-cdk/aws-autoscaling:desiredCapacitySet", "IgnoreUnmodifiedGroupSizeProperties keeps the running size"
+        )
+        return group
+
+    def _create_calendar(self, size: _Size) -> BlockCalendar | None:
+        template = self.launch_template
+        if template.capacity.market != "capacity-block":
+            return None
+        return BlockCalendar(
+            self,
+            "Calendar",
+            group=self.auto_scaling_group,
+            capacity=template.capacity,
+            instance=template.instance,
+            node_count=size.max_capacity if size.desired_capacity is None else size.desired_capacity,
+        )
+
+
+@dataclass(frozen=True)
+class _Size:
+    """How many nodes the user wants."""
+
+    min_capacity: int
+    max_capacity: int
+    desired_capacity: int | None
+
+    def problems(self) -> list[Problem]:
+        return sizes.problems(
+            min_capacity=known(self.min_capacity),
+            max_capacity=known(self.max_capacity),
+            desired_capacity=known(self.desired_capacity),
+        )
+
+
+@jsii.implements(IValidation)
+class _WarmPools:
+    """Looks for a warm pool that the user added to a group that cannot have one."""
+
+    def __init__(self, group: autoscaling.AutoScalingGroup, capacity: Capacity) -> None:
+        self._group = group
+        self._capacity = capacity
+
+    def validate(self) -> list[str]:
+        pools = [child for child in self._group.node.find_all() if isinstance(child, autoscaling.CfnWarmPool)]
+        return [str(problem) for problem in capacity_rules.warm_pool_problems(self._capacity) if pools]
+
+
+def _zones(chosen: Sequence[ec2.ISubnet]) -> list[Zone]:
+    return [as_zone(subnet.availability_zone) for subnet in chosen]
+
+
+def _type_problems(template: GpuLaunchTemplate, types: Sequence[GpuInstance]) -> list[Problem]:
+    bought = market.plain(template.capacity)
+    each = [
+        problem
+        for instance in types
+        for problem in [*images.problems(instance), *capacity_rules.type_problems(bought, instance)]
+    ]
+    return [*mixed.problems(template.instance, efa.interfaces(template.instance), types), *each]
 
 
 def _subnet_problems(template: GpuLaunchTemplate, chosen: Sequence[ec2.ISubnet] | Problem) -> list[Problem]:

@@ -15,13 +15,14 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from gpu_constructs.capacity import Capacity
 from gpu_constructs.checks import Problem, raise_all
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import efa, subnets
 from gpu_constructs.network.placement import create_placement_group
 from gpu_constructs.network.vpc import as_zone, candidates, create_vpc, describe
+from gpu_constructs.node_group import capacity_rules, market, sizes
 from gpu_constructs.node_group import launch_template as node_rules
-from gpu_constructs.node_group import sizes
 from gpu_constructs.node_group.instance_type import InstanceType, resolve
 from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
 from gpu_constructs.node_group.node_group import GpuNodeGroup
@@ -38,8 +39,8 @@ class TrainingCluster(Construct):
     """GPU nodes in one zone, close to each other, with EFA between them, a Lustre file system and a checkpoint bucket.
 
     Nodes bill from the moment they run. They start once the file system is there. The group keeps `node_count` of them,
-    may have one more while one is replaced, and may be scaled to none; a later deployment leaves a size that was
-    changed as it is.
+    may have one more while one is replaced (not where capacity is reserved), and may be scaled to none; a later
+    deployment leaves a size that was changed as it is.
 
     Args:
         scope: The construct that owns it.
@@ -52,6 +53,8 @@ class TrainingCluster(Construct):
             with a VPC of the cluster's own, the first of the account, which often has no p4d or p5.
         vpc_subnets: Subnets of the VPC; the first one in the zone is used. By default the private ones with egress.
         security_groups: Security groups of the nodes beside the cluster's own.
+        capacity: How the nodes are bought. By default on demand. On demand and as spot they are in a cluster placement
+            group; in a reservation in its own, if it has one; in a Capacity Block, which needs none, in none.
         file_system: A Lustre file system to create, or one that exists. By default `Lustre.scratch()`: 1200 GiB for
             about 168 USD a month. `Lustre.none()` for none.
         checkpoints: Where checkpoints go. By default a bucket is created, and kept when the stack is deleted.
@@ -84,18 +87,22 @@ class TrainingCluster(Construct):
         availability_zone: str | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
+        capacity: Capacity = Capacity.on_demand(),
         file_system: Lustre | LustreStorage | None = None,
         checkpoints: Checkpoints = Checkpoints(),
         role: iam.IRole | None = None,
     ) -> None:
         super().__init__(scope, id)
+        availability_zone = availability_zone or market.availability_zone(capacity)
         network = _Network(vpc, vpc_subnets, availability_zone)
         file_system = file_system or Lustre.scratch()
-        raise_all(_problems(instance_type, node_count, network, file_system), self.node.path)
+        raise_all(_problems(instance_type, node_count, network, file_system, capacity), self.node.path)
 
+        if vpc is None:
+            market.warn(self, capacity_rules.zone_doubts(capacity, chosen=availability_zone is not None))
         self.vpc = vpc or create_vpc(self, "Vpc", availability_zone=availability_zone)
         subnet = network.subnet(self.vpc)
-        template = self._create_launch_template(instance_type, security_groups, role)
+        template = self._create_launch_template(instance_type, security_groups, capacity, role)
         self.node_group = self._create_node_group(template, subnet, node_count)
         self.auto_scaling_group = self.node_group.auto_scaling_group
         self.launch_template = template.launch_template
@@ -114,25 +121,33 @@ class TrainingCluster(Construct):
         return self.node_group.grant_principal
 
     def _create_launch_template(
-        self, instance_type: InstanceType, security_groups: Sequence[ec2.ISecurityGroup], role: iam.IRole | None
+        self,
+        instance_type: InstanceType,
+        security_groups: Sequence[ec2.ISecurityGroup],
+        capacity: Capacity,
+        role: iam.IRole | None,
     ) -> GpuLaunchTemplate:
+        instance = resolve(instance_type)
+        together = isinstance(instance, GpuInstance) and capacity_rules.placed_together(capacity, instance)
         return GpuLaunchTemplate(
             self,
             "LaunchTemplate",
             instance_type=instance_type,
             vpc=self.vpc,
             security_groups=security_groups,
-            placement_group=create_placement_group(self, "PlacementGroup"),
+            capacity=capacity,
+            placement_group=create_placement_group(self, "PlacementGroup") if together else None,
             role=role,
         )
 
     def _create_node_group(self, template: GpuLaunchTemplate, subnet: ec2.ISubnet, node_count: int) -> GpuNodeGroup:
+        surge = 0 if template.capacity.limited else sizes.SURGE
         nodes = GpuNodeGroup(
             self,
             "Nodes",
             launch_template=template,
             vpc_subnets=ec2.SubnetSelection(subnets=[subnet]),
-            max_capacity=node_count + sizes.SURGE,
+            max_capacity=node_count + surge,
             desired_capacity=node_count,
         )
         # A node that boots before its way out exists cannot reach Systems Manager or fetch anything.
@@ -192,6 +207,11 @@ class _Network:
         count = len(efa.interfaces(instance))
         return subnets.public_problems(describe(self.vpc, chosen), interface_count=count)
 
+    def capacity_problems(self, capacity: Capacity) -> list[Problem]:
+        """Say why the zone is not that of the capacity; nothing if it is, or nothing says so."""
+        zones = [] if self.availability_zone is None else [as_zone(self.availability_zone)]
+        return capacity_rules.group_problems(market.plain(capacity), zones, types=1, min_capacity=0)
+
     def _choose(self, vpc: ec2.IVpc) -> ec2.ISubnet | Problem:
         found = candidates(vpc, self.selection)
         if isinstance(found, Problem):
@@ -202,14 +222,20 @@ class _Network:
 
 
 def _problems(
-    instance_type: InstanceType, node_count: int, network: _Network, file_system: Lustre | LustreStorage
+    instance_type: InstanceType,
+    node_count: int,
+    network: _Network,
+    file_system: Lustre | LustreStorage,
+    capacity: Capacity,
 ) -> list[Problem]:
     instance = resolve(instance_type)
     facts = None if isinstance(instance, Problem) else instance
     return [
         *([instance] if isinstance(instance, Problem) else node_rules.problems(instance)),
         *sizes.node_count_problems(known(node_count)),
+        *node_rules.capacity_problems(instance, capacity),
         *network.problems(facts),
+        *network.capacity_problems(capacity),
         *(lustre_storage.problems(file_system) if isinstance(file_system, Lustre) else []),
     ]
 

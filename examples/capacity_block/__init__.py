@@ -1,0 +1,1 @@
+"""A training cluster in a Capacity Block."""

@@ -1,0 +1,1 @@
+"""A training cluster of spot nodes."""

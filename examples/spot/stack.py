@@ -1,0 +1,58 @@
+"""A training cluster of two g5.12xlarge nodes bought as spot."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aws_cdk import Acknowledgment, CfnOutput, Environment, Stack, Validations
+from constructs import Construct
+
+from gpu_constructs import Capacity, Lustre, TrainingCluster
+
+# What cdk-nag finds, and why it stays as it is here.
+ACKNOWLEDGED: Final = {
+    "AwsSolutions-EC26": "the root volume is encrypted; the rule fails on a group with a mixed instances policy",
+    "AwsSolutions-VPC7": "flow logs are billed by the GB; add cluster.vpc.add_flow_log(...) where they are required",
+    "AwsSolutions-AS3": "nobody is to be notified of each node in this example",
+    "AwsSolutions-S1": "access logs of the checkpoint bucket would need a second bucket; only the nodes use it",
+    "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]": (
+        "the policy that AWS maintains for nodes managed by Systems Manager"
+    ),
+    "AwsSolutions-IAM5[Resource::<ClusterCheckpoints9B83C16A.Arn>/*]": (
+        "the bucket is there for checkpoints alone, and which objects there will be is known only to the job"
+    ),
+}
+
+
+class SpotStack(Stack):
+    """Two g5.12xlarge nodes bought as spot.
+
+    Args:
+        scope: The app.
+        construct_id: The name of the stack.
+        availability_zone: The zone of the cluster. By default the first of the account.
+        env: Account and Region. By default those of the credentials that deploy it.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        availability_zone: str | None = None,
+        env: Environment | None = None,
+    ) -> None:
+        super().__init__(scope, construct_id, env=env, description="GPU training cluster: two g5.12xlarge as spot")
+        self.cluster = TrainingCluster(
+            self,
+            "Cluster",
+            instance_type="g5.12xlarge",
+            node_count=2,
+            availability_zone=availability_zone,
+            capacity=Capacity.spot(),
+            file_system=Lustre.scratch(1200),
+        )
+        group = self.cluster.auto_scaling_group
+        CfnOutput(self, "AutoScalingGroupName", value=group.auto_scaling_group_name, description="The nodes")
+        for rule, reason in ACKNOWLEDGED.items():
+            Validations.of(self).acknowledge(Acknowledgment(id=rule, reason=reason))
