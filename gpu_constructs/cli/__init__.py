@@ -18,7 +18,7 @@ app = Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(local.app, name="local")
+app.add_typer(local.commands, name="local")
 
 
 @app.callback()

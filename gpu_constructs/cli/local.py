@@ -18,9 +18,10 @@ from gpu_constructs.cli.show import console
 from gpu_constructs.local import CdkCli, LocalAws, report, retained
 from gpu_constructs.local import process as defaults
 
-app = Typer(help="A local AWS to deploy to, on loopback, without an account.", no_args_is_help=True)
+commands = Typer(help="A local AWS to deploy to, on loopback, without an account.", no_args_is_help=True)
 
 Stacks = Annotated[list[str] | None, Argument(help="Stacks, as the app names them; by default all.")]
+App = Annotated[str | None, Option(help="Command that synthesises the app; by default what its cdk.json says.")]
 Port = Annotated[int | None, Option(help="Port of the local AWS; needed only if several are running.")]
 Project = Annotated[Path, Option(help="Folder of the CDK app.", exists=True, file_okay=False)]
 Context = Annotated[list[str] | None, Option("--context", "-c", help="Value for the app, as KEY=VALUE.")]
@@ -29,7 +30,7 @@ Verbose = Annotated[bool, Option("--verbose", "-v", help="Print every line of th
 AsJson = Annotated[bool, Option("--json", help="Print JSON, for machines.")]
 
 
-@app.command()
+@commands.command()
 def up(
     port: Annotated[int, Option(help="Where to listen; 0 takes any free port.")] = defaults.DEFAULT_PORT,
     account: Annotated[str, Option(help="Account id of everything in it.")] = defaults.DEFAULT_ACCOUNT,
@@ -45,10 +46,11 @@ def up(
     console.print("Deploy to it: gpu-constructs local deploy. Stop it: gpu-constructs local down.")
 
 
-@app.command()
+@commands.command()
 def deploy(
     stacks: Stacks = None,
     project: Project = Path(),
+    app: App = None,
     port: Port = None,
     region: Region = None,
     context: Context = None,
@@ -59,16 +61,17 @@ def deploy(
     aws = LocalAws.find(port)
     before = _stacks(aws, region)
     with Progress(show.progress_console(json_output=json_output), verbose=verbose) as say:
-        CdkCli(aws, project, say=say, region=region).deploy(*(stacks or ()), context=context or ())
+        CdkCli(aws, project, app=app, say=say, region=region).deploy(*(stacks or ()), context=context or ())
     deployed = stacks or [name for name in _stacks(aws, region) if name not in before] or before
     for stack in deployed:
         show.report(report.read(aws, stack, region), json_output=json_output)
 
 
-@app.command()
+@commands.command()
 def destroy(
     stacks: Stacks = None,
     project: Project = Path(),
+    app: App = None,
     port: Port = None,
     region: Region = None,
     context: Context = None,
@@ -77,10 +80,10 @@ def destroy(
     """Destroy stacks of a CDK app with the real CDK command line; what is retained by design stays."""
     aws = LocalAws.find(port)
     with Progress(console, verbose=verbose) as say:
-        CdkCli(aws, project, say=say, region=region).destroy(*(stacks or ()), context=context or ())
+        CdkCli(aws, project, app=app, say=say, region=region).destroy(*(stacks or ()), context=context or ())
 
 
-@app.command()
+@commands.command()
 def status(
     port: Port = None,
     env: Annotated[
@@ -102,7 +105,7 @@ def status(
         show.servers(found)
 
 
-@app.command()
+@commands.command()
 def down(
     port: Port = None,
     every: Annotated[bool, Option("--all", help="Stop all that are running.")] = False,
@@ -113,10 +116,11 @@ def down(
         console.print(f"The local AWS on port {aws.port} is stopped; everything in it is gone.")
 
 
-@app.command()
+@commands.command()
 def demo(
     stacks: Annotated[list[str], Argument(help="Stacks, as the app names them.")],
     project: Project = Path(),
+    app: App = None,
     context: Context = None,
     verbose: Verbose = False,
 ) -> None:
@@ -128,14 +132,14 @@ def demo(
     with LocalAws.start() as aws:
         _step(2, f"Deploying {names} into it with the real CDK command line (about half a minute)")
         with Progress(console, verbose=verbose) as say:
-            CdkCli(aws, project, say=say).deploy(*stacks, context=context or ())
+            CdkCli(aws, project, app=app, say=say).deploy(*stacks, context=context or ())
         _step(3, "What was created")
         for stack in stacks:
             show.report(report.read(aws, stack))
         _step(4, f"Removing {names}")
         left = [one for stack in stacks for one in retained.of_stack(aws, stack)]
         with Progress(console, verbose=verbose) as say:
-            CdkCli(aws, project, say=say).destroy(*stacks, context=context or ())
+            CdkCli(aws, project, app=app, say=say).destroy(*stacks, context=context or ())
         for one in left:
             objects = retained.empty(aws, one)
             emptied = f", emptied of {objects} objects" if one.type == "AWS::S3::Bucket" else ""

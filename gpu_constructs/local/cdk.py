@@ -26,6 +26,7 @@ class CdkCli:
     Args:
         aws: Where to deploy.
         project: The folder with the cdk.json.
+        app: The command that synthesises the app; by default what the cdk.json says.
         say: Takes each line that the command line prints, as it comes.
         region: Region to deploy to. By default the local AWS's default one.
 
@@ -34,7 +35,13 @@ class CdkCli:
     """
 
     def __init__(
-        self, aws: LocalAws, project: Path, *, say: Callable[[str], None] = lambda _: None, region: str | None = None
+        self,
+        aws: LocalAws,
+        project: Path,
+        *,
+        app: str | None = None,
+        say: Callable[[str], None] = lambda _: None,
+        region: str | None = None,
     ) -> None:
         project = project.resolve()
         if not (project / "cdk.json").exists():
@@ -43,6 +50,7 @@ class CdkCli:
             )
         self._aws = aws
         self._project = project
+        self._app = ["--app", app] if app else []
         self._say = say
         self._region = region or aws.region
         self._program = find_cdk(project)
@@ -83,7 +91,7 @@ class CdkCli:
         # A folder of its own, so that a run here and one for AWS do not wait for each other; and no look-ups, whose
         # answers would go into cdk.context.json and from there into the next deploy to AWS.
         options = ["--no-lookups", "--output", str(self._aws.directory / "cdk.out")]
-        self._run(*arguments, *options, folder=self._project)
+        self._run(*arguments, *options, *self._app, folder=self._project)
 
     def _run(self, *arguments: str, folder: Path) -> None:
         (self._aws.directory / "home").mkdir(exist_ok=True)

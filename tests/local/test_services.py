@@ -341,6 +341,50 @@ def test_alarms_on_metric_math_and_on_other_alarms(a_stack: StackUnderTest) -> N
     assert alarms["CompositeAlarms"][0]["AlarmRule"].startswith('ALARM("arn:aws:cloudwatch')
 
 
+def test_a_topic_has_the_policy_of_the_template_while_it_is_there(a_stack: StackUnderTest) -> None:
+    document = {"Statement": [{"Effect": "Deny", "Principal": "*", "Action": "sns:Publish", "Resource": "*"}]}
+    topic = {"Topic": {"Type": "AWS::SNS::Topic"}}
+    policy = {
+        "Type": "AWS::SNS::TopicPolicy",
+        "Properties": {"Topics": [{"Ref": "Topic"}], "PolicyDocument": document},
+    }
+
+    a_stack.create({**topic, "Policy": policy})
+    sns, arn = a_stack.aws.client("sns"), a_stack.physical_id("Topic")
+    assert json.loads(sns.get_topic_attributes(TopicArn=arn)["Attributes"]["Policy"]) == document
+
+    a_stack.update(topic)
+    assert json.loads(sns.get_topic_attributes(TopicArn=arn)["Attributes"]["Policy"]) != document
+
+
+def test_a_scheduled_action_is_there_by_its_name(a_stack: StackUnderTest) -> None:
+    template = {"LaunchTemplateData": {"ImageId": "ami-12c6146b", "InstanceType": "g5.xlarge"}}
+    group = {
+        "MinSize": 0,
+        "MaxSize": 2,
+        "AvailabilityZones": ["us-east-1a"],
+        "LaunchTemplate": {"LaunchTemplateId": {"Ref": "Template"}, "Version": "1"},
+    }
+    action = {"AutoScalingGroupName": {"Ref": "Group"}, "DesiredCapacity": 2, "StartTime": "2027-01-01T00:00:00Z"}
+
+    stack = a_stack.create(
+        {
+            "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": template},
+            "Group": {"Type": "AWS::AutoScaling::AutoScalingGroup", "Properties": group},
+            "Action": {"Type": "AWS::AutoScaling::ScheduledAction", "Properties": action},
+        }
+    )
+
+    assert stack["StackStatus"] == "CREATE_COMPLETE"
+    names = [a_stack.physical_id("Action")]
+    scaling = a_stack.aws.client("autoscaling")
+    (found,) = scaling.describe_scheduled_actions(
+        AutoScalingGroupName=a_stack.physical_id("Group"), ScheduledActionNames=names
+    )["ScheduledUpdateGroupActions"]
+    assert found["DesiredCapacity"] == 2
+    assert a_stack.delete() == "DELETE_COMPLETE"
+
+
 def test_the_deep_learning_amis_have_their_public_parameters_in_every_region(local_aws: LocalAws) -> None:
     name = "/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-amazon-linux-2023/latest/ami-id"
 

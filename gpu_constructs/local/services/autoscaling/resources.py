@@ -1,4 +1,4 @@
-"""CloudFormation types that moto lacks: AWS::AutoScaling::LifecycleHook, ScalingPolicy and WarmPool."""
+"""CloudFormation types: AWS::AutoScaling::LifecycleHook, ScalingPolicy, ScheduledAction and WarmPool."""
 
 from __future__ import annotations
 
@@ -60,6 +60,32 @@ class ScalingPolicyResource(_OfGroup):
 
     def attributes(self) -> dict[str, Any]:
         return {"Arn": self.physical_resource_id, "PolicyName": self.name}
+
+
+class ScheduledActionResource(_OfGroup):
+    """A change of a group's size at a time; moto keeps it, and it never fires."""
+
+    TYPE = "AWS::AutoScaling::ScheduledAction"
+
+    def create(self, name: str, properties: dict[str, Any]) -> None:
+        self.physical_resource_id = name
+        self.backend.put_scheduled_update_group_action(
+            name=self._group(properties).name,
+            scheduled_action_name=name,
+            desired_capacity=properties.get("DesiredCapacity"),
+            max_size=properties.get("MaxSize"),
+            min_size=properties.get("MinSize"),
+            start_time=properties.get("StartTime"),
+            end_time=properties.get("EndTime"),
+            recurrence=properties.get("Recurrence"),
+            timezone=properties.get("TimeZone"),
+        )
+
+    def delete(self, *_: str) -> None:
+        self.backend.delete_scheduled_action(self.group_name, self.physical_resource_id)
+
+    def attributes(self) -> dict[str, Any]:
+        return {"ScheduledActionName": self.physical_resource_id}
 
 
 class WarmPoolResource(_OfGroup):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from moto.autoscaling.models import autoscaling_backends
 from moto.ec2.models import EC2Backend, ec2_backends
 from moto.elbv2.models import ELBv2Backend, elbv2_backends
 from moto.iam.models import iam_backends
@@ -67,12 +66,6 @@ def _delete_route(backend: EC2Backend, route: Any) -> None:
     backend.delete_route(route.route_table.id, route.destination_cidr_block)
 
 
-def _delete_scheduled_action(account_id: str, region: str, action: Any) -> None:
-    backend = autoscaling_backends[account_id][region]
-    if backend.describe_scheduled_actions(action.auto_scaling_group_name, [action.scheduled_action_name]):
-        backend.delete_scheduled_action(action.auto_scaling_group_name, action.scheduled_action_name)
-
-
 def _delete_managed_policy(account_id: str, region: str, policy: Any) -> None:
     del region
     backend = iam_backends[account_id]["aws"]
@@ -105,7 +98,6 @@ def _nothing(account_id: str, region: str, resource: Any) -> None:
 
 
 _DELETIONS: dict[str, _Deletion] = {
-    "AWS::AutoScaling::ScheduledAction": _delete_scheduled_action,
     "AWS::EC2::EIP": _ec2(_release_address),
     "AWS::EC2::FlowLog": _ec2(lambda backend, log: backend.delete_flow_logs([log.id])),
     "AWS::EC2::InternetGateway": _ec2(lambda backend, gateway: backend.delete_internet_gateway(gateway.id)),

@@ -55,10 +55,11 @@ def create(stack: Stack, name: str) -> None:
         )
         stack.resource_map._parsed_resources[name] = resource
         _tag(stack, name, resource)
+        physical_id: str = resource.physical_resource_id
     except Exception as error:
         raise _failed(stack, name, resource_type, "CREATE_FAILED", error) from error
     definitions_of(stack)[name] = definition
-    _add_event(stack, name, resource_type, "CREATE_COMPLETE", resource.physical_resource_id)
+    _add_event(stack, name, resource_type, "CREATE_COMPLETE", physical_id)
 
 
 def update(stack: Stack, name: str) -> None:

@@ -1,0 +1,53 @@
+"""Every example deploys into the local AWS, with everything its template holds, and is removed to the last piece."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from gpu_constructs.local import CdkCli, LocalAws, report
+from tests.local.conftest import ROOT
+
+pytestmark = [pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.timeout(300)]
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example with an app of its own; TrainingStack has tests of its own."""
+
+    module: str
+    stack: str
+    context: tuple[str, ...] = ()
+
+
+EXAMPLES = [
+    Example("spot", "SpotStack"),
+    Example(
+        "capacity_block",
+        "CapacityBlockStack",
+        ("reservation_id=cr-0123456789abcdef0", "availability_zone=us-east-1a"),
+    ),
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.module)
+def test_an_example_is_created_whole_and_removed(local_aws: LocalAws, example: Example) -> None:
+    cli = CdkCli(local_aws, ROOT, app=f"python -m examples.{example.module}.app")
+
+    cli.deploy(example.stack, context=example.context)
+    found = report.read(local_aws, example.stack)
+    cli.destroy(example.stack, context=example.context)
+
+    assert found.status == "CREATE_COMPLETE"
+    # A type that was not created fails this test; what only AWS would run is a known exception.
+    assert set(found.unfinished) <= {"not_run"}
+    assert set(found.unfinished.get("not_run", {}).values()) <= {"Custom::VpcRestrictDefaultSG"}
+    names = {stack["StackName"] for stack in local_aws.client("cloudformation").describe_stacks()["Stacks"]}
+    assert example.stack not in names
+
+
+def test_every_example_is_among_them() -> None:
+    apps = {path.parent.name for path in ROOT.glob("examples/*/app.py")}
+
+    assert apps == {example.module for example in EXAMPLES}
