@@ -14,6 +14,8 @@ PURE = [
     "gpu_constructs.errors",
     "gpu_constructs.images",
     "gpu_constructs.instances.catalog",
+    "gpu_constructs.instances.facts",
+    "gpu_constructs.instances.refresh",
     "gpu_constructs.local",
     "gpu_constructs.network.efa",
     "gpu_constructs.network.subnets",
