@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpu_constructs.errors import GpuConstructsError
+    from gpu_constructs.images import GpuImage
     from gpu_constructs.instances.catalog import GpuInstance
     from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
     from gpu_constructs.node_group.node_group import GpuNodeGroup
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Checkpoints",
     "GpuConstructsError",
+    "GpuImage",
     "GpuInstance",
     "GpuLaunchTemplate",
     "GpuNodeGroup",
@@ -31,6 +33,7 @@ __all__ = [
 _MODULES = {
     "Checkpoints": "storage.checkpoints",
     "GpuConstructsError": "errors",
+    "GpuImage": "images",
     "GpuInstance": "instances.catalog",
     "GpuLaunchTemplate": "node_group.launch_template",
     "GpuNodeGroup": "node_group.node_group",

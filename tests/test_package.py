@@ -12,6 +12,7 @@ PURE = [
     "gpu_constructs.checks",
     "gpu_constructs.cli",
     "gpu_constructs.errors",
+    "gpu_constructs.image_rules",
     "gpu_constructs.images",
     "gpu_constructs.instances.catalog",
     "gpu_constructs.instances.facts",
@@ -59,6 +60,7 @@ def test_public_names_are_those_that_work_now() -> None:
         [
             "Checkpoints",
             "GpuConstructsError",
+            "GpuImage",
             "GpuInstance",
             "GpuLaunchTemplate",
             "GpuNodeGroup",

@@ -10,19 +10,21 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 import jsii
-from aws_cdk import IStableListProducer, Lazy, Tags
+from aws_cdk import Annotations, IStableListProducer, Lazy, Stack, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from gpu_constructs import images
-from gpu_constructs.checks import Problem, raise_all
+from gpu_constructs import image_rules
+from gpu_constructs.checks import UNKNOWN, Problem, Unknown, raise_all
+from gpu_constructs.images import GpuImage
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import efa
 from gpu_constructs.network.security_group import create_security_group
-from gpu_constructs.node_group.instance_type import InstanceType, resolve, warn_of_differences
+from gpu_constructs.node_group.instance_type import InstanceType, resolve, warn_of_type
+from gpu_constructs.node_group.machine_image import as_machine_image, without_tokens
+from gpu_constructs.tokens import known
 
-_ROOT_DEVICE: Final = "/dev/xvda"  # of Amazon Linux 2023
 _ROOT_VOLUME_GIB: Final = 200
 
 
@@ -40,6 +42,10 @@ class GpuLaunchTemplate(Construct):
         id: Its id there.
         instance_type: The type, such as "p4d.24xlarge", or `GpuInstance(...)` for hardware newer than the catalogue.
         vpc: The VPC of the nodes.
+        image: The machine image. By default the newest Deep Learning Base AMI on Amazon Linux 2023, looked up at each
+            deployment; `GpuImage` says how to pin one. V100 and older GPUs need an image of your own.
+        allow_retired: Whether a type that AWS has retired (P2, P3, G3) is taken, with a warning. By default it is
+            refused.
         security_groups: Security groups beside the template's own; each is put on every interface.
         placement_group: A placement group for the nodes. By default EC2 places them anywhere in their zone.
         role: The role of the nodes. By default one is created that lets them be managed by Systems Manager (sessions
@@ -47,6 +53,7 @@ class GpuLaunchTemplate(Construct):
 
     Attributes:
         instance: The facts about the instance type.
+        image: The machine image.
         vpc: The VPC.
         placement_group: The placement group, if there is one.
         role: The role.
@@ -54,7 +61,8 @@ class GpuLaunchTemplate(Construct):
         launch_template: The L2 launch template.
 
     Raises:
-        GpuConstructsError: If the type is unknown or retired, has no image, or its interfaces cannot be laid out.
+        GpuConstructsError: If the type is unknown or retired, the image does not fit it, or its interfaces cannot be
+            laid out.
 
     The L2 beneath is `template.launch_template`, and its `node.default_child` the L1. Of the launch template data,
     `SecurityGroupIds` and `NetworkInterfaces` belong to this construct; `connections.add_security_group` reaches every
@@ -68,12 +76,15 @@ class GpuLaunchTemplate(Construct):
         *,
         instance_type: InstanceType,
         vpc: ec2.IVpc,
+        image: GpuImage | None = None,
+        allow_retired: bool = False,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         placement_group: ec2.IPlacementGroup | None = None,
         role: iam.IRole | None = None,
     ) -> None:
         super().__init__(scope, id)
-        self.instance = self._check(instance_type)
+        self.instance = self._check(instance_type, image, allow_retired=allow_retired)
+        self.image = image or GpuImage.dlami()
         self.vpc = vpc
         self.placement_group = placement_group
         self.role = role or self._create_role()
@@ -93,11 +104,14 @@ class GpuLaunchTemplate(Construct):
         """The principal to which grants for the nodes go."""
         return self.role.grant_principal
 
-    def _check(self, instance_type: InstanceType) -> GpuInstance:
-        instance = resolve(instance_type)
-        raise_all([instance] if isinstance(instance, Problem) else problems(instance), self.node.path)
+    def _check(self, instance_type: InstanceType, image: GpuImage | None, *, allow_retired: bool) -> GpuInstance:
+        instance = resolve(instance_type, allow_retired=allow_retired)
+        region = known(Stack.of(self).region)
+        raise_all([instance] if isinstance(instance, Problem) else problems(instance, image, region), self.node.path)
         assert isinstance(instance, GpuInstance)
-        warn_of_differences(self, instance)
+        warn_of_type(self, instance)
+        for what, text in image_rules.warnings(instance, without_tokens(image)).items():
+            Annotations.of(self).add_warning_v2(f"gpu-constructs:{what}", text)
         return instance
 
     def _create_role(self) -> iam.Role:
@@ -114,9 +128,7 @@ class GpuLaunchTemplate(Construct):
             self,
             "Resource",
             instance_type=ec2.InstanceType(self.instance.name),
-            machine_image=ec2.MachineImage.from_ssm_parameter(
-                images.dlami_parameter(self.instance), os=ec2.OperatingSystemType.LINUX
-            ),
+            machine_image=as_machine_image(self.image, self.instance),
             role=self.role,
             security_group=self.security_group,
             placement_group=self.placement_group,
@@ -125,7 +137,7 @@ class GpuLaunchTemplate(Construct):
             http_put_response_hop_limit=2,
             block_devices=[
                 ec2.BlockDevice(
-                    device_name=_ROOT_DEVICE,
+                    device_name=self.image.root_device,
                     volume=ec2.BlockDeviceVolume.ebs(
                         _ROOT_VOLUME_GIB, encrypted=True, volume_type=ec2.EbsDeviceVolumeType.GP3
                     ),
@@ -155,9 +167,9 @@ class GpuLaunchTemplate(Construct):
         )
 
 
-def problems(instance: GpuInstance) -> list[Problem]:
+def problems(instance: GpuInstance, image: GpuImage | None = None, region: str | Unknown = UNKNOWN) -> list[Problem]:
     """Say why nodes of an instance type cannot be described; nothing if they can."""
-    return [*images.problems(instance), *efa.problems(instance)]
+    return [*image_rules.problems(instance, without_tokens(image), region), *efa.problems(instance)]
 
 
 def _render(interface: efa.NetworkInterface, groups: list[str], *, several: bool) -> dict[str, Any]:

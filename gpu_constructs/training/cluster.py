@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jsii
-from aws_cdk import Annotations
+from aws_cdk import Annotations, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from gpu_constructs.checks import Problem, raise_all
+from gpu_constructs.checks import Problem, Unknown, raise_all
+from gpu_constructs.images import GpuImage
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import efa, subnets
 from gpu_constructs.network.placement import create_placement_group
@@ -52,11 +53,16 @@ class TrainingCluster(Construct):
             with a VPC of the cluster's own, the first of the account, which often has no p4d or p5.
         vpc_subnets: Subnets of the VPC; the first one in the zone is used. By default the private ones with egress.
         security_groups: Security groups of the nodes beside the cluster's own.
+        image: The machine image of the nodes. By default the newest Deep Learning Base AMI on Amazon Linux 2023, looked
+            up at each deployment: nodes that start after one may have a newer image than those that run, so pin it for
+            long runs (`GpuImage.dlami(pinned=...)`). V100 and older GPUs need an image of your own.
         file_system: A Lustre file system to create, or one that exists. By default `Lustre.scratch()`: 1200 GiB for
             about 168 USD a month. `Lustre.none()` for none.
         checkpoints: Where checkpoints go. By default a bucket is created, and kept when the stack is deleted.
         role: The role of the nodes. By default one is created that lets them be managed by Systems Manager. Either is
             allowed to read and write the checkpoint bucket.
+        allow_retired: Whether a type that AWS has retired (P2, P3, G3) is taken, with a warning. By default it is
+            refused.
 
     Attributes:
         vpc: The VPC.
@@ -84,18 +90,22 @@ class TrainingCluster(Construct):
         availability_zone: str | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
+        image: GpuImage | None = None,
         file_system: Lustre | LustreStorage | None = None,
         checkpoints: Checkpoints = Checkpoints(),
         role: iam.IRole | None = None,
+        allow_retired: bool = False,
     ) -> None:
         super().__init__(scope, id)
+        nodes = _NodeType(instance_type, image, allow_retired)
         network = _Network(vpc, vpc_subnets, availability_zone)
         file_system = file_system or Lustre.scratch()
-        raise_all(_problems(instance_type, node_count, network, file_system), self.node.path)
+        region = known(Stack.of(self).region)
+        raise_all(_problems(nodes, region, node_count, network, file_system), self.node.path)
 
         self.vpc = vpc or create_vpc(self, "Vpc", availability_zone=availability_zone)
         subnet = network.subnet(self.vpc)
-        template = self._create_launch_template(instance_type, security_groups, role)
+        template = self._create_launch_template(nodes, security_groups, role)
         self.node_group = self._create_node_group(template, subnet, node_count)
         self.auto_scaling_group = self.node_group.auto_scaling_group
         self.launch_template = template.launch_template
@@ -114,13 +124,15 @@ class TrainingCluster(Construct):
         return self.node_group.grant_principal
 
     def _create_launch_template(
-        self, instance_type: InstanceType, security_groups: Sequence[ec2.ISecurityGroup], role: iam.IRole | None
+        self, nodes: _NodeType, security_groups: Sequence[ec2.ISecurityGroup], role: iam.IRole | None
     ) -> GpuLaunchTemplate:
         return GpuLaunchTemplate(
             self,
             "LaunchTemplate",
-            instance_type=instance_type,
+            instance_type=nodes.instance_type,
             vpc=self.vpc,
+            image=nodes.image,
+            allow_retired=nodes.allow_retired,
             security_groups=security_groups,
             placement_group=create_placement_group(self, "PlacementGroup"),
             role=role,
@@ -167,6 +179,15 @@ class TrainingCluster(Construct):
 
 
 @dataclass(frozen=True)
+class _NodeType:
+    """What the user wants a node to be."""
+
+    instance_type: InstanceType
+    image: GpuImage | None
+    allow_retired: bool
+
+
+@dataclass(frozen=True)
 class _Network:
     """Where the user wants the cluster to be."""
 
@@ -202,12 +223,12 @@ class _Network:
 
 
 def _problems(
-    instance_type: InstanceType, node_count: int, network: _Network, file_system: Lustre | LustreStorage
+    nodes: _NodeType, region: str | Unknown, node_count: int, network: _Network, file_system: Lustre | LustreStorage
 ) -> list[Problem]:
-    instance = resolve(instance_type)
+    instance = resolve(nodes.instance_type, allow_retired=nodes.allow_retired)
     facts = None if isinstance(instance, Problem) else instance
     return [
-        *([instance] if isinstance(instance, Problem) else node_rules.problems(instance)),
+        *([instance] if isinstance(instance, Problem) else node_rules.problems(instance, nodes.image, region)),
         *sizes.node_count_problems(known(node_count)),
         *network.problems(facts),
         *(lustre_storage.problems(file_system) if isinstance(file_system, Lustre) else []),
