@@ -70,7 +70,8 @@ def warnings(instance: GpuInstance, image: GpuImage | None) -> dict[str, str]:
         "image-without-driver": said.driver == "none"
         and f"{image.parameter} names an image without an NVIDIA driver; use the one for GPUs",
         "image-driver-minimum": _minimum_driver(instance, image),
-        # EKS images have had two drivers since v20260917 (https://github.com/awslabs/amazon-eks-ami/pull/2824).
+        # EKS images list P3 and p3dn: they have two drivers and choose at boot
+        # (https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html).
         "image-driver-branch": said.driver is None
         and said.publisher != "eks"
         and image.parameter is not None
@@ -209,8 +210,8 @@ def _driver(instance: GpuInstance, image: GpuImage) -> list[Problem]:
         Problem(
             what="image",
             given=f"the Deep Learning AMI for {instance.name!r} with {instance.gpu} GPUs",
-            allowed=f"one with the proprietary NVIDIA driver R{branch} or older: the open driver supports T4 and newer, "
-            "and no current Deep Learning AMI has had another since mid-2026",
+            allowed=f"one with the proprietary NVIDIA driver R{branch} or older: the open one supports T4 and newer, and "
+            "no current Deep Learning AMI has had another since mid-2026",
             remedy='pass image=GpuImage.custom("ami-...", os="al2023") with an image of your own that has such a '
             "driver, or use a newer instance type",
             prevents="nvidia-smi: No devices were found",
