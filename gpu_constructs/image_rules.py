@@ -210,8 +210,8 @@ def _driver(instance: GpuInstance, image: GpuImage) -> list[Problem]:
         Problem(
             what="image",
             given=f"the Deep Learning AMI for {instance.name!r} with {instance.gpu} GPUs",
-            allowed=f"one with the proprietary NVIDIA driver R{branch} or older: the open one supports T4 and newer, and "
-            "no current Deep Learning AMI has had another since mid-2026",
+            allowed=f"one with the proprietary NVIDIA driver R{branch} or older: the open one supports T4 and newer, "
+            "and no current Deep Learning AMI has had another since mid-2026",
             remedy='pass image=GpuImage.custom("ami-...", os="al2023") with an image of your own that has such a '
             "driver, or use a newer instance type",
             prevents="nvidia-smi: No devices were found",

@@ -56,10 +56,16 @@ def refresh(
 
 def _describe(region: str) -> tuple[list[dict[str, object]], str]:
     import boto3
+    from botocore.exceptions import BotoCoreError, ClientError
 
     client: EC2Client = boto3.client("ec2", region_name=region)
+    try:
+        described = rules.describe(client)
+    except (BotoCoreError, ClientError) as error:
+        console.print(f"EC2 did not answer: {error}. With --local no account is needed.", markup=False)
+        raise Exit(1) from error
     today = datetime.datetime.now(tz=datetime.timezone.utc).date()
-    return rules.describe(client), f"EC2 DescribeInstanceTypes ({region}), read {today}"
+    return described, f"EC2 DescribeInstanceTypes ({region}), read {today}"
 
 
 def _describe_locally(region: str) -> tuple[list[dict[str, object]], str]:

@@ -51,9 +51,9 @@ def test_stack_passes_validation_and_cdk_nag_and_warns_of_the_type(cdk_context: 
     assert isinstance(app, App)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     report = json.loads(Path(app.synth().directory, "validation-report.json").read_text(encoding="utf-8"))
-    # The report of the warning has no summary.
-    summaries = [plugin["summary"] for plugin in report["pluginReports"] if "summary" in plugin]
-    assert {summary["status"] for summary in summaries} == {"success"}
+    assert {plugin["conclusion"] for plugin in report["pluginReports"]} == {"success"}
+    found = [violation["ruleName"] for plugin in report["pluginReports"] for violation in plugin["violations"]]
+    assert found == ["Annotation::gpu-constructs:instance-type-in-doubt"]
     (warning,) = warnings(stack)
     assert "EC2 still describes p3dn.24xlarge" in warning
 

@@ -126,3 +126,29 @@ def test_command_checks_without_writing(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "is not what EC2 and extra.json give" in done.output
     assert output.read_text(encoding="utf-8") == before
+
+
+def test_command_without_credentials_says_so_in_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    done = CliRunner().invoke(app, ["catalog", "refresh", "--output", str(tmp_path / "catalog.json")])
+    assert done.exit_code == 1
+    assert "EC2 did not answer: Unable to locate credentials" in done.output
+    assert not (tmp_path / "catalog.json").exists()
+
+
+def test_command_asks_ec2_with_the_credentials_there_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    output = tmp_path / "catalog.json"
+    with mock_aws():
+        monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+        done = CliRunner().invoke(app, ["catalog", "refresh", "--output", str(output)])
+    assert done.exit_code == 0, done.output
+    written = json.loads(output.read_text(encoding="utf-8"))
+    assert written["sources"].pop("facts").startswith("EC2 DescribeInstanceTypes (us-east-1), read 20")
+    checked_in = json.loads(_checked_in())
+    del checked_in["sources"]["facts"]
+    assert written == checked_in
