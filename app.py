@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from aws_cdk import App
 
+from examples.p3dn.stack import P3dnStack
 from examples.training.stack import TrainingStack
 
 app = App()
-TrainingStack(app, "TrainingStack", availability_zone=app.node.try_get_context("availability_zone"))
+zone = app.node.try_get_context("availability_zone")
+TrainingStack(app, "TrainingStack", availability_zone=zone)
+if p3dn_image := app.node.try_get_context("p3dn_image"):
+    P3dnStack(app, "P3dnStack", ami_id=p3dn_image, availability_zone=zone)
 app.synth()

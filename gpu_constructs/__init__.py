@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpu_constructs.capacity import Capacity
     from gpu_constructs.errors import GpuConstructsError
+    from gpu_constructs.images import GpuImage
     from gpu_constructs.instances.catalog import GpuInstance
     from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
     from gpu_constructs.node_group.node_group import GpuNodeGroup
@@ -20,6 +21,7 @@ __all__ = [
     "Capacity",
     "Checkpoints",
     "GpuConstructsError",
+    "GpuImage",
     "GpuInstance",
     "GpuLaunchTemplate",
     "GpuNodeGroup",
@@ -34,6 +36,7 @@ _MODULES = {
     "Capacity": "capacity",
     "Checkpoints": "storage.checkpoints",
     "GpuConstructsError": "errors",
+    "GpuImage": "images",
     "GpuInstance": "instances.catalog",
     "GpuLaunchTemplate": "node_group.launch_template",
     "GpuNodeGroup": "node_group.node_group",

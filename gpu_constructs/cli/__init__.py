@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from typer import Typer
 
-from gpu_constructs.cli import local
+from gpu_constructs.cli import catalog, local
 from gpu_constructs.local.errors import LocalAwsError
 
 app = Typer(
@@ -18,12 +18,8 @@ app = Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(catalog.commands, name="catalog")
 app.add_typer(local.commands, name="local")
-
-
-@app.callback()
-def _commands() -> None:
-    """Keeps `local` a word of its own while it is the only command."""
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from gpu_constructs.tokens import known
 InstanceType = str | ec2.InstanceType | GpuInstance
 
 
-def resolve(instance_type: InstanceType) -> GpuInstance | Problem:
+def resolve(instance_type: InstanceType, *, allow_retired: bool = False) -> GpuInstance | Problem:
     """Return the facts about an instance type, or the reason why there are none.
 
     Of CDK's `InstanceType` only the name is used: its parser raises for families such as p6-b200.
@@ -29,11 +29,13 @@ def resolve(instance_type: InstanceType) -> GpuInstance | Problem:
             allowed="known at synth: interfaces and image follow from it",
             remedy='write it out, for example "p4d.24xlarge", and make a stack for each type',
         )
-    return catalog.find(name)
+    return catalog.find(name, allow_retired=allow_retired)
 
 
-def warn_of_differences(scope: Construct, instance: GpuInstance) -> None:
-    """Warn where facts stated by hand differ from the catalogue."""
+def warn_of_type(scope: Construct, instance: GpuInstance) -> None:
+    """Warn of a type that is retired or in doubt, and where facts stated by hand differ from the catalogue."""
+    for what, text in catalog.notices(instance).items():
+        Annotations.of(scope).add_warning_v2(f"gpu-constructs:{what}", text)
     different = catalog.differences(instance)
     if different:
         Annotations.of(scope).add_warning_v2(

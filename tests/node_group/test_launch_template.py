@@ -4,12 +4,12 @@ import dataclasses
 from typing import Any
 
 import pytest
-from aws_cdk import CfnParameter, Stack
+from aws_cdk import App, CfnParameter, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk.assertions import Template
 
-from gpu_constructs import GpuConstructsError, GpuInstance, GpuLaunchTemplate
+from gpu_constructs import GpuConstructsError, GpuImage, GpuInstance, GpuLaunchTemplate
 from tests.conftest import only, resources, warnings
 
 
@@ -152,7 +152,7 @@ def test_facts_by_hand_win_over_the_catalogue_with_a_warning(stack: Stack, vpc: 
     [
         ("p4d.24xlrage", "closest: p4d.24xlarge"),
         ("p3.2xlarge", "must be a type that AWS still offers"),
-        ("p3dn.24xlarge", "with V100 GPUs"),
+        ("p6e-gb200.36xlarge", "sold as Capacity Blocks of 9 or 18"),
         (ec2.InstanceType("p3.2xlarge"), "must be a type that AWS still offers"),
     ],
 )
@@ -165,3 +165,76 @@ def test_instance_type_is_refused(stack: Stack, vpc: ec2.Vpc, instance_type: Any
 def test_instance_type_known_only_at_deploy_time_is_refused(stack: Stack, vpc: ec2.Vpc) -> None:
     with pytest.raises(GpuConstructsError, match="got a value known only at deploy time"):
         _template(stack, vpc, CfnParameter(stack, "Type").value_as_string)
+
+
+AMI = "ami-0123456789abcdef0"
+
+
+def test_image_of_ones_own_is_taken_with_its_root_device(stack: Stack, vpc: ec2.Vpc) -> None:
+    template = _template(stack, vpc, image=GpuImage.custom(AMI, os="ubuntu-24.04"))
+    assert _data(stack)["ImageId"] == AMI
+    assert [volume["DeviceName"] for volume in _data(stack)["BlockDeviceMappings"]] == ["/dev/sda1"]
+    assert "SsmParameterValue" not in str(Template.from_stack(stack).to_json().get("Parameters"))
+    assert template.image.system == "ubuntu-24.04"
+
+
+def test_image_that_only_the_deployment_knows_is_taken(stack: Stack, vpc: ec2.Vpc) -> None:
+    _template(stack, vpc, image=GpuImage.custom(CfnParameter(stack, "Ami").value_as_string, os="al2023"))
+    assert _data(stack)["ImageId"] == {"Ref": "Ami"}
+
+
+def test_images_by_region_are_one_where_the_region_is_known(stack: Stack, vpc: ec2.Vpc) -> None:
+    _template(stack, vpc, image=GpuImage.custom({"us-east-1": AMI, "us-west-2": "ami-01234567"}, os="al2023"))
+    assert _data(stack)["ImageId"] == AMI
+
+
+def test_images_by_region_are_a_mapping_where_it_is_not() -> None:
+    anywhere = Stack(App(), "Stack")
+    image = GpuImage.custom({"us-east-1": AMI, "us-west-2": "ami-01234567"}, os="al2023")
+    _template(anywhere, ec2.Vpc(anywhere, "Vpc"), image=image)
+    assert _data(anywhere)["ImageId"]["Fn::FindInMap"][1:] == [{"Ref": "AWS::Region"}, "ami"]
+
+
+@pytest.mark.parametrize(
+    ("image", "reference"),
+    [
+        (GpuImage.from_ssm("/golden/ami:3", os="al2023"), "{{resolve:ssm:/golden/ami:3}}"),
+        (
+            GpuImage.dlami(os="ubuntu-22.04", pinned=12),
+            "{{resolve:ssm:/aws/service/deeplearning/ami/x86_64/base-oss-nvidia-driver-gpu-ubuntu-22.04/latest/ami-id:12}}",
+        ),
+        (GpuImage.dlami(pinned=AMI), AMI),
+    ],
+)
+def test_pinned_image_is_the_same_at_each_deployment(
+    stack: Stack, vpc: ec2.Vpc, image: GpuImage, reference: str
+) -> None:
+    _template(stack, vpc, image=image)
+    assert _data(stack)["ImageId"] == reference
+
+
+def test_image_that_does_not_fit_is_refused(stack: Stack, vpc: ec2.Vpc) -> None:
+    with pytest.raises(GpuConstructsError, match=r"image: architecture must be arm64") as raised:
+        _template(stack, vpc, "g5g.xlarge", image=GpuImage.custom({"us-west-2": "ami-1"}, os="al2023"))
+    assert "3 problems" in str(raised.value)  # the id and the Region too
+
+
+def test_v100_starts_from_an_image_of_ones_own_with_a_warning_of_its_type(stack: Stack, vpc: ec2.Vpc) -> None:
+    _template(stack, vpc, "p3dn.24xlarge", image=GpuImage.custom(AMI, os="al2023"))
+    (warning,) = warnings(stack)
+    assert "EC2 still describes p3dn.24xlarge" in warning
+
+
+def test_retired_type_is_taken_where_it_is_allowed_with_a_warning(stack: Stack, vpc: ec2.Vpc) -> None:
+    image = GpuImage.custom(AMI, os="al2023")
+    _template(stack, vpc, "p3.16xlarge", allow_retired=True, image=image)
+    assert _data(stack)["InstanceType"] == "p3.16xlarge"
+    assert len(_data(stack)["NetworkInterfaces"]) == 1
+    (warning,) = warnings(stack)
+    assert "2025-12-20" in warning
+
+
+def test_what_is_not_verified_of_an_image_is_a_warning(stack: Stack, vpc: ec2.Vpc) -> None:
+    _template(stack, vpc, "g5.xlarge", image=GpuImage.dlami(framework="pytorch-2.10"))
+    (warning,) = warnings(stack)
+    assert "no public parameter of this name was seen" in warning

@@ -9,8 +9,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
-from gpu_constructs import Checkpoints, GpuConstructsError, Lustre, LustreStorage, TrainingCluster
-from tests.conftest import only, resources, warnings
+from gpu_constructs import Checkpoints, GpuConstructsError, GpuImage, Lustre, LustreStorage, TrainingCluster
+from tests.conftest import ENV, only, resources, warnings
 
 
 def _cluster(scope: Stack, **options: Any) -> TrainingCluster:
@@ -234,3 +234,26 @@ def test_selection_without_a_vpc_is_refused(stack: Stack) -> None:
 def test_node_count_known_only_at_deploy_time_is_refused(stack: Stack) -> None:
     count = CfnParameter(stack, "Count", type="Number").value_as_number
     assert "CloudFormation cannot add the one node kept free" in _refused(stack, node_count=count)
+
+
+def test_image_reaches_the_nodes(stack: Stack) -> None:
+    _cluster(stack, image=GpuImage.custom("ami-0123456789abcdef0", os="ubuntu-24.04"))
+    data = only(stack, "AWS::EC2::LaunchTemplate")["Properties"]["LaunchTemplateData"]
+    assert data["ImageId"] == "ami-0123456789abcdef0"
+    assert data["BlockDeviceMappings"][0]["DeviceName"] == "/dev/sda1"
+
+
+def test_image_that_does_not_fit_is_refused_with_everything_else(stack: Stack) -> None:
+    image = GpuImage.custom({"eu-west-1": "ami-0123456789abcdef0"}, os="al2023", architecture="arm64")
+    refused = _refused(stack, image=image, node_count=0)
+    assert "3 problems" in refused
+    assert "got arm64 for p4d.24xlarge" in refused
+    assert "the Region of the stack, us-east-1" in refused
+
+
+def test_retired_type_is_taken_where_it_is_allowed(stack: Stack) -> None:
+    assert "pass allow_retired=True" in _refused(stack, instance_type="p3.16xlarge")
+    image = GpuImage.custom("ami-0123456789abcdef0", os="al2023")
+    other = Stack(App(), "Other", env=ENV)
+    _cluster(other, instance_type="p3.16xlarge", allow_retired=True, image=image)
+    assert only(other, "AWS::AutoScaling::AutoScalingGroup")

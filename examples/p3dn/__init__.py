@@ -1,0 +1,1 @@
+"""A training cluster of p3dn.24xlarge nodes."""
