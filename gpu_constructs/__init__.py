@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpu_constructs.errors import GpuConstructsError
     from gpu_constructs.instances.catalog import GpuInstance
+    from gpu_constructs.network.efa import Efa
     from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
     from gpu_constructs.node_group.node_group import GpuNodeGroup
     from gpu_constructs.storage.checkpoints import Checkpoints
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Checkpoints",
+    "Efa",
     "GpuConstructsError",
     "GpuInstance",
     "GpuLaunchTemplate",
@@ -30,6 +32,7 @@ __all__ = [
 # aws_cdk, which starts Node.
 _MODULES = {
     "Checkpoints": "storage.checkpoints",
+    "Efa": "network.efa",
     "GpuConstructsError": "errors",
     "GpuInstance": "instances.catalog",
     "GpuLaunchTemplate": "node_group.launch_template",

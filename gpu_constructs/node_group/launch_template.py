@@ -18,9 +18,14 @@ from constructs import Construct
 from gpu_constructs import images
 from gpu_constructs.checks import Problem, raise_all
 from gpu_constructs.instances.catalog import GpuInstance
-from gpu_constructs.network import efa
-from gpu_constructs.network.security_group import create_security_group
+from gpu_constructs.network import efa as efa_layout
+from gpu_constructs.network import interface_rules, placement_rules
+from gpu_constructs.network.efa import Efa
+from gpu_constructs.network.placement import strategy_of
+from gpu_constructs.network.security_group import create_security_group, warn_of_groups
+from gpu_constructs.network.subnets import public_remedy
 from gpu_constructs.node_group.instance_type import InstanceType, resolve, warn_of_differences
+from gpu_constructs.tokens import known
 
 _ROOT_DEVICE: Final = "/dev/xvda"  # of Amazon Linux 2023
 _ROOT_VOLUME_GIB: Final = 200
@@ -40,6 +45,10 @@ class GpuLaunchTemplate(Construct):
         id: Its id there.
         instance_type: The type, such as "p4d.24xlarge", or `GpuInstance(...)` for hardware newer than the catalogue.
         vpc: The VPC of the nodes.
+        efa: Whether and how nodes get EFA. By default wherever the type has it, by EFA-only interfaces beside an
+            ordinary one; `Efa.OFF` for one ordinary interface.
+        associate_public_ip_address: Whether nodes get a public address, which takes a type and `efa` with one
+            interface. By default the subnet decides, and nodes with several interfaces get none.
         security_groups: Security groups beside the template's own; each is put on every interface.
         placement_group: A placement group for the nodes. By default EC2 places them anywhere in their zone.
         role: The role of the nodes. By default one is created that lets them be managed by Systems Manager (sessions
@@ -47,6 +56,7 @@ class GpuLaunchTemplate(Construct):
 
     Attributes:
         instance: The facts about the instance type.
+        efa: Whether and how nodes get EFA.
         vpc: The VPC.
         placement_group: The placement group, if there is one.
         role: The role.
@@ -54,7 +64,9 @@ class GpuLaunchTemplate(Construct):
         launch_template: The L2 launch template.
 
     Raises:
-        GpuConstructsError: If the type is unknown or retired, has no image, or its interfaces cannot be laid out.
+        GpuConstructsError: If the type is unknown or retired, has no image, or lacks the EFA that is required; if
+            its interfaces cannot be laid out, cannot have the public address that was asked for, or have too many
+            security groups; or if the type cannot be in the placement group.
 
     The L2 beneath is `template.launch_template`, and its `node.default_child` the L1. Of the launch template data,
     `SecurityGroupIds` and `NetworkInterfaces` belong to this construct; `connections.add_security_group` reaches every
@@ -68,20 +80,32 @@ class GpuLaunchTemplate(Construct):
         *,
         instance_type: InstanceType,
         vpc: ec2.IVpc,
+        efa: Efa = Efa.AUTO,
+        associate_public_ip_address: bool | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         placement_group: ec2.IPlacementGroup | None = None,
         role: iam.IRole | None = None,
     ) -> None:
         super().__init__(scope, id)
-        self.instance = self._check(instance_type)
+        self.instance = self._check(
+            instance_type,
+            efa=efa,
+            public_address=associate_public_ip_address,
+            placement_group=placement_group,
+            group_count=1 + len(security_groups),
+        )
+        self.efa = efa
         self.vpc = vpc
         self.placement_group = placement_group
         self.role = role or self._create_role()
-        self.security_group = create_security_group(self, "SecurityGroup", vpc=vpc, description="GPU nodes")
+        self.security_group = create_security_group(
+            self, "SecurityGroup", vpc=vpc, description="GPU nodes", efa=efa is not Efa.OFF
+        )
         self.launch_template = self._create_launch_template()
         for group in security_groups:
             self.connections.add_security_group(group)
-        self._set_network_interfaces()
+        warn_of_groups(self, security_groups, efa=efa_layout.has_efa(self.instance, efa))
+        self._set_network_interfaces(associate_public_ip_address)
 
     @property
     def connections(self) -> ec2.Connections:
@@ -93,9 +117,26 @@ class GpuLaunchTemplate(Construct):
         """The principal to which grants for the nodes go."""
         return self.role.grant_principal
 
-    def _check(self, instance_type: InstanceType) -> GpuInstance:
+    def _check(
+        self,
+        instance_type: InstanceType,
+        *,
+        efa: Efa,
+        public_address: bool | None,
+        placement_group: ec2.IPlacementGroup | None,
+        group_count: int,
+    ) -> GpuInstance:
         instance = resolve(instance_type)
-        raise_all([instance] if isinstance(instance, Problem) else problems(instance), self.node.path)
+        found = (
+            [instance]
+            if isinstance(instance, Problem)
+            else [
+                *problems(instance, efa),
+                *_public_address_problems(instance, efa, public_address),
+                *placement_rules.problems(instance, strategy_of(placement_group)),
+            ]
+        )
+        raise_all([*found, *interface_rules.group_count_problems(group_count)], self.node.path)
         assert isinstance(instance, GpuInstance)
         warn_of_differences(self, instance)
         return instance
@@ -138,41 +179,52 @@ class GpuLaunchTemplate(Construct):
         Tags.of(template).add("Name", self.node.path)
         return template
 
-    def _set_network_interfaces(self) -> None:
+    def _set_network_interfaces(self, public_address: bool | None) -> None:
         """Own everything that is set past the L2.
 
         The L2 has no network interfaces (https://github.com/aws/aws-cdk/issues/14494), and its security group ids
         beside them are refused: "When a network interface is provided, the security groups must be a part of it". Hence
         they are removed here and repeated on each interface.
         """
-        interfaces = efa.interfaces(self.instance)
+        interfaces = efa_layout.interfaces(self.instance, self.efa)
+        # A subnet that assigns public addresses would otherwise fail the launch of nodes with several interfaces.
+        asked = False if len(interfaces) > 1 else public_address
         groups = Lazy.list(_SecurityGroupIds(self.connections))
         template = cast("ec2.CfnLaunchTemplate", self.launch_template.node.default_child)
         template.add_property_deletion_override("LaunchTemplateData.SecurityGroupIds")
         template.add_property_override(
             "LaunchTemplateData.NetworkInterfaces",
-            [_render(interface, groups, several=len(interfaces) > 1) for interface in interfaces],
+            [_render(interface, groups, public_address=asked) for interface in interfaces],
         )
 
 
-def problems(instance: GpuInstance) -> list[Problem]:
+def problems(instance: GpuInstance, efa: Efa = Efa.AUTO) -> list[Problem]:
     """Say why nodes of an instance type cannot be described; nothing if they can."""
-    return [*images.problems(instance), *efa.problems(instance)]
+    return [*images.problems(instance), *efa_layout.problems(instance, efa)]
 
 
-def _render(interface: efa.NetworkInterface, groups: list[str], *, several: bool) -> dict[str, Any]:
+def _public_address_problems(instance: GpuInstance, efa: Efa, asked: bool | None) -> list[Problem]:
+    return interface_rules.public_address_problems(
+        interface_count=len(efa_layout.interfaces(instance, efa)),
+        asked=None if asked is None else known(asked),
+        remedy=public_remedy(efa_layout.single_interface_mode(instance)),
+    )
+
+
+def _render(
+    interface: efa_layout.NetworkInterface, groups: list[str], *, public_address: bool | None
+) -> dict[str, Any]:
     rendered: dict[str, Any] = {
         "NetworkCardIndex": interface.network_card_index,
         "DeviceIndex": interface.device_index,
         "Groups": groups,
         "DeleteOnTermination": True,
     }
-    if interface.interface_type == "efa-only":
+    if interface.interface_type != "interface":
         rendered["InterfaceType"] = interface.interface_type
-    elif several:
-        # A subnet that assigns public addresses would otherwise fail the launch: "The associatePublicIPAddress
-        # parameter cannot be specified when launching with multiple network interfaces".
-        rendered["AssociatePublicIpAddress"] = False
+    primary = (interface.network_card_index, interface.device_index) == (0, 0)
+    if primary and public_address is not None:
+        rendered["AssociatePublicIpAddress"] = public_address
     return rendered
 
 

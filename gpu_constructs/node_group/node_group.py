@@ -12,8 +12,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from gpu_constructs.checks import Problem, raise_all
-from gpu_constructs.network import efa, subnets
+from gpu_constructs.checks import Problem, Unknown, raise_all
+from gpu_constructs.network import addresses, efa, subnets
 from gpu_constructs.network.vpc import candidates, describe
 from gpu_constructs.node_group import sizes
 from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
@@ -43,7 +43,7 @@ class GpuNodeGroup(Construct):
 
     Raises:
         GpuConstructsError: If Auto Scaling would refuse the sizes or the subnets, or nodes with several interfaces
-            would be in a public subnet.
+            would be in a public subnet, or the subnets have fewer IP addresses than the nodes take at first.
 
     The L2 beneath is `group.auto_scaling_group`, and its `node.default_child` the L1.
     """
@@ -64,7 +64,9 @@ class GpuNodeGroup(Construct):
         size = sizes.problems(
             min_capacity=known(min_capacity), max_capacity=known(max_capacity), desired_capacity=known(desired_capacity)
         )
-        raise_all([*size, *_subnet_problems(launch_template, chosen)], self.node.path)
+        at_first = (known(min_capacity), known(desired_capacity))
+        raise_all([*size, *_subnet_problems(launch_template, chosen, at_first)], self.node.path)
+        self._warn_of_small_subnets(launch_template, cast("Sequence[ec2.ISubnet]", chosen), known(max_capacity))
 
         self.launch_template = launch_template
         self.auto_scaling_group = autoscaling.AutoScalingGroup(
@@ -96,12 +98,34 @@ class GpuNodeGroup(Construct):
         """The principal to which grants for the nodes go."""
         return self.launch_template.grant_principal
 
+    def _warn_of_small_subnets(
+        self, template: GpuLaunchTemplate, chosen: Sequence[ec2.ISubnet], most: int | Unknown
+    ) -> None:
+        # Only a warning: the group works, and grows until the addresses are used up.
+        for problem in _address_problems(template, chosen, most):
+            Annotations.of(self).add_warning_v2("gpu-constructs:subnetsTooSmallForMaximum", f"max_capacity: {problem}")
 
-def _subnet_problems(template: GpuLaunchTemplate, chosen: Sequence[ec2.ISubnet] | Problem) -> list[Problem]:
+
+def _subnet_problems(
+    template: GpuLaunchTemplate, chosen: Sequence[ec2.ISubnet] | Problem, at_first: Sequence[int | Unknown | None]
+) -> list[Problem]:
     if isinstance(chosen, Problem):
         return [chosen]
-    return subnets.group_problems(
+    found = subnets.group_problems(
         [describe(template.vpc, subnet) for subnet in chosen],
-        interface_count=len(efa.interfaces(template.instance)),
+        interface_count=len(efa.interfaces(template.instance, template.efa)),
         placed_together=template.placement_group is not None,
+        instead=efa.single_interface_mode(template.instance),
+    )
+    nodes = max((count for count in at_first if isinstance(count, int)), default=0)
+    return [*found, *_address_problems(template, chosen, nodes)]
+
+
+def _address_problems(
+    template: GpuLaunchTemplate, chosen: Sequence[ec2.ISubnet], nodes: int | Unknown
+) -> list[Problem]:
+    return addresses.problems(
+        [describe(template.vpc, subnet).cidr for subnet in chosen],
+        nodes=nodes,
+        addresses_per_node=efa.addresses(template.instance, template.efa),
     )

@@ -17,9 +17,11 @@ from constructs import Construct
 
 from gpu_constructs.checks import Problem, raise_all
 from gpu_constructs.instances.catalog import GpuInstance
-from gpu_constructs.network import efa, subnets
+from gpu_constructs.network import addresses, placement_rules, subnets
+from gpu_constructs.network import efa as efa_layout
+from gpu_constructs.network.efa import Efa
 from gpu_constructs.network.placement import create_placement_group
-from gpu_constructs.network.vpc import as_zone, candidates, create_vpc, describe
+from gpu_constructs.network.vpc import as_zone, candidates, create_vpc, describe, way_out
 from gpu_constructs.node_group import launch_template as node_rules
 from gpu_constructs.node_group import sizes
 from gpu_constructs.node_group.instance_type import InstanceType, resolve
@@ -50,8 +52,11 @@ class TrainingCluster(Construct):
             hour in us-east-1) and an S3 gateway endpoint.
         availability_zone: The one zone of nodes and file system. Needed where the subnets are in several; by default,
             with a VPC of the cluster's own, the first of the account, which often has no p4d or p5.
-        vpc_subnets: Subnets of the VPC; the first one in the zone is used. By default the private ones with egress.
+        vpc_subnets: Subnets of the VPC; the first one in the zone is used. By default the private ones with egress, or,
+            in a VPC that has none, the isolated ones, see `gpu_constructs.network.private_vpc`.
         security_groups: Security groups of the nodes beside the cluster's own.
+        efa: Whether and how nodes get EFA. By default wherever the type has it; `Efa.REQUIRED` to be told where it has
+            none.
         file_system: A Lustre file system to create, or one that exists. By default `Lustre.scratch()`: 1200 GiB for
             about 168 USD a month. `Lustre.none()` for none.
         checkpoints: Where checkpoints go. By default a bucket is created, and kept when the stack is deleted.
@@ -84,6 +89,7 @@ class TrainingCluster(Construct):
         availability_zone: str | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
+        efa: Efa = Efa.AUTO,
         file_system: Lustre | LustreStorage | None = None,
         checkpoints: Checkpoints = Checkpoints(),
         role: iam.IRole | None = None,
@@ -91,11 +97,11 @@ class TrainingCluster(Construct):
         super().__init__(scope, id)
         network = _Network(vpc, vpc_subnets, availability_zone)
         file_system = file_system or Lustre.scratch()
-        raise_all(_problems(instance_type, node_count, network, file_system), self.node.path)
+        raise_all(_problems(instance_type, node_count, network, efa, file_system), self.node.path)
 
         self.vpc = vpc or create_vpc(self, "Vpc", availability_zone=availability_zone)
         subnet = network.subnet(self.vpc)
-        template = self._create_launch_template(instance_type, security_groups, role)
+        template = self._create_launch_template(instance_type, efa, security_groups, role)
         self.node_group = self._create_node_group(template, subnet, node_count)
         self.auto_scaling_group = self.node_group.auto_scaling_group
         self.launch_template = template.launch_template
@@ -114,17 +120,28 @@ class TrainingCluster(Construct):
         return self.node_group.grant_principal
 
     def _create_launch_template(
-        self, instance_type: InstanceType, security_groups: Sequence[ec2.ISecurityGroup], role: iam.IRole | None
+        self,
+        instance_type: InstanceType,
+        efa: Efa,
+        security_groups: Sequence[ec2.ISecurityGroup],
+        role: iam.IRole | None,
     ) -> GpuLaunchTemplate:
         return GpuLaunchTemplate(
             self,
             "LaunchTemplate",
             instance_type=instance_type,
             vpc=self.vpc,
+            efa=efa,
             security_groups=security_groups,
-            placement_group=create_placement_group(self, "PlacementGroup"),
+            placement_group=self._create_placement_group(instance_type),
             role=role,
         )
+
+    def _create_placement_group(self, instance_type: InstanceType) -> ec2.PlacementGroup | None:
+        instance = resolve(instance_type)
+        if isinstance(instance, Problem) or not placement_rules.can_be_close(instance):
+            return None
+        return create_placement_group(self, "PlacementGroup")
 
     def _create_node_group(self, template: GpuLaunchTemplate, subnet: ec2.ISubnet, node_count: int) -> GpuNodeGroup:
         nodes = GpuNodeGroup(
@@ -136,7 +153,7 @@ class TrainingCluster(Construct):
             desired_capacity=node_count,
         )
         # A node that boots before its way out exists cannot reach Systems Manager or fetch anything.
-        nodes.node.add_dependency(subnet.internet_connectivity_established)
+        nodes.node.add_dependency(*way_out(self.vpc, subnet))
         return nodes
 
     def _create_checkpoint_bucket(self, checkpoints: Checkpoints) -> s3.IBucket:
@@ -180,7 +197,7 @@ class _Network:
         assert not isinstance(chosen, Problem)
         return chosen
 
-    def problems(self, instance: GpuInstance | None) -> list[Problem]:
+    def problems(self, instance: GpuInstance | None, efa: Efa, node_count: int) -> list[Problem]:
         """Say why there is no subnet for the cluster; nothing if there is one."""
         if self.vpc is None:
             return [] if self.selection is None else [_selection_without_vpc()]
@@ -189,8 +206,13 @@ class _Network:
             return [chosen]
         if instance is None:
             return []
-        count = len(efa.interfaces(instance))
-        return subnets.public_problems(describe(self.vpc, chosen), interface_count=count)
+        subnet = describe(self.vpc, chosen)
+        count, instead = len(efa_layout.interfaces(instance, efa)), efa_layout.single_interface_mode(instance)
+        needed = efa_layout.addresses(instance, efa)
+        return [
+            *subnets.public_problems(subnet, interface_count=count, instead=instead),
+            *addresses.problems([subnet.cidr], nodes=known(node_count), addresses_per_node=needed),
+        ]
 
     def _choose(self, vpc: ec2.IVpc) -> ec2.ISubnet | Problem:
         found = candidates(vpc, self.selection)
@@ -202,14 +224,18 @@ class _Network:
 
 
 def _problems(
-    instance_type: InstanceType, node_count: int, network: _Network, file_system: Lustre | LustreStorage
+    instance_type: InstanceType,
+    node_count: int,
+    network: _Network,
+    efa: Efa,
+    file_system: Lustre | LustreStorage,
 ) -> list[Problem]:
     instance = resolve(instance_type)
     facts = None if isinstance(instance, Problem) else instance
     return [
-        *([instance] if isinstance(instance, Problem) else node_rules.problems(instance)),
+        *([instance] if isinstance(instance, Problem) else node_rules.problems(instance, efa)),
         *sizes.node_count_problems(known(node_count)),
-        *network.problems(facts),
+        *network.problems(facts, efa, node_count),
         *(lustre_storage.problems(file_system) if isinstance(file_system, Lustre) else []),
     ]
 
