@@ -23,6 +23,8 @@ PURE = [
     "gpu_constructs.network.subnets",
     "gpu_constructs.node_group.sizes",
     "gpu_constructs.storage.lustre_rules",
+    "gpu_constructs.testing",
+    "gpu_constructs.testing.plugin",
 ]
 
 
