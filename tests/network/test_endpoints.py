@@ -13,13 +13,13 @@ from tests.conftest import only, resources, warnings
 
 
 def _endpoints(stack: Stack, kind: str) -> dict[str, dict[str, Any]]:
-    found = resources(stack, "AWS::EC2::VPCEndpoint")
-    return {
-        stack.resolve(name["Fn::Join"][1][2]): endpoint["Properties"]
-        for endpoint in found.values()
-        if endpoint["Properties"]["VpcEndpointType"] == kind
-        for name in [endpoint["Properties"]["ServiceName"]]
-    }
+    found = [endpoint["Properties"] for endpoint in resources(stack, "AWS::EC2::VPCEndpoint").values()]
+    return {_service(endpoint["ServiceName"]): endpoint for endpoint in found if endpoint["VpcEndpointType"] == kind}
+
+
+def _service(name: Any) -> str:
+    text = name if isinstance(name, str) else name["Fn::Join"][1][-1]
+    return str(text).removeprefix("com.amazonaws.us-east-1")
 
 
 def test_vpc_has_one_isolated_subnet_and_no_gateway(stack: Stack) -> None:
