@@ -107,6 +107,11 @@ def group_problems(
     return problems[:1]
 
 
+def in_several_zones(subnets: Sequence[Subnet]) -> bool:
+    """Return whether subnets are known to be in more than one zone."""
+    return len(_zones(subnets)) > 1
+
+
 def public_problems(subnet: Subnet, *, interface_count: int, instead: Efa | None = None) -> list[Problem]:
     """Say why nodes with several interfaces cannot live in a subnet; nothing if they can.
 

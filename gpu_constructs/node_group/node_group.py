@@ -14,6 +14,7 @@ from constructs import Construct
 
 from gpu_constructs.checks import Problem, Unknown, raise_all
 from gpu_constructs.network import addresses, efa, subnets
+from gpu_constructs.network.efa import Efa
 from gpu_constructs.network.vpc import candidates, describe
 from gpu_constructs.node_group import sizes
 from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
@@ -67,6 +68,7 @@ class GpuNodeGroup(Construct):
         at_first = (known(min_capacity), known(desired_capacity))
         raise_all([*size, *_subnet_problems(launch_template, chosen, at_first)], self.node.path)
         self._warn_of_small_subnets(launch_template, cast("Sequence[ec2.ISubnet]", chosen), known(max_capacity))
+        self._warn_of_zones(launch_template, cast("Sequence[ec2.ISubnet]", chosen))
 
         self.launch_template = launch_template
         self.auto_scaling_group = autoscaling.AutoScalingGroup(
@@ -104,6 +106,15 @@ class GpuNodeGroup(Construct):
         # Only a warning: the group works, and grows until the addresses are used up.
         for problem in _address_problems(template, chosen, most):
             Annotations.of(self).add_warning_v2("gpu-constructs:subnetsTooSmallForMaximum", f"max_capacity: {problem}")
+
+    def _warn_of_zones(self, template: GpuLaunchTemplate, chosen: Sequence[ec2.ISubnet]) -> None:
+        # With Efa.AUTO nodes may well be spread, for example to serve: nobody said that they talk by EFA.
+        if template.efa is Efa.REQUIRED and subnets.in_several_zones([describe(template.vpc, s) for s in chosen]):
+            Annotations.of(self).add_warning_v2(
+                "gpu-constructs:efaAcrossZones",
+                "nodes with Efa.REQUIRED are spread over several zones, and EFA traffic does not leave a zone; select "
+                "the subnets of one (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits)",
+            )
 
 
 def _subnet_problems(

@@ -117,6 +117,19 @@ def test_size_and_subnet_known_only_at_deploy_time_are_not_judged(stack: Stack) 
     assert warnings(stack) == []
 
 
+@pytest.mark.parametrize(("efa", "warned"), [(Efa.REQUIRED, 1), (Efa.AUTO, 0)])
+def test_required_efa_over_several_zones_is_warned_of(stack: Stack, vpc: ec2.Vpc, efa: Efa, warned: int) -> None:
+    GpuNodeGroup(stack, "Nodes", launch_template=_template(stack, vpc, efa=efa), max_capacity=1)
+    assert ["EFA traffic does not leave a zone" in warning for warning in warnings(stack)] == [True] * warned
+
+
+def test_required_efa_in_one_zone_is_not_warned_of(stack: Stack, vpc: ec2.Vpc) -> None:
+    one = ec2.SubnetSelection(availability_zones=["us-east-1a"], subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
+    template = _template(stack, vpc, efa=Efa.REQUIRED)
+    GpuNodeGroup(stack, "Nodes", launch_template=template, vpc_subnets=one, max_capacity=1)
+    assert warnings(stack) == []
+
+
 def test_placement_group_that_the_type_does_not_support_is_refused(stack: Stack, vpc: ec2.Vpc) -> None:
     instance = GpuInstance(
         "p9.48xlarge", gpus=1, gpu="X", gpu_memory_mib=1, vcpus=1, memory_mib=1, placement_strategies=("spread",)
