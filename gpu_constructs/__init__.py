@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import GpuConstructsError
     from gpu_constructs.images import GpuImage
     from gpu_constructs.instances.catalog import GpuInstance
+    from gpu_constructs.network.efa import Efa
     from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
     from gpu_constructs.node_group.node_group import GpuNodeGroup
     from gpu_constructs.storage.checkpoints import Checkpoints
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Capacity",
     "Checkpoints",
+    "Efa",
     "GpuConstructsError",
     "GpuImage",
     "GpuInstance",
@@ -35,6 +37,7 @@ __all__ = [
 _MODULES = {
     "Capacity": "capacity",
     "Checkpoints": "storage.checkpoints",
+    "Efa": "network.efa",
     "GpuConstructsError": "errors",
     "GpuImage": "images",
     "GpuInstance": "instances.catalog",

@@ -19,6 +19,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk.assertions import Annotations, Match, Template
 from constructs import Construct
 
+pytest_plugins = ["gpu_constructs.testing.plugin"]  # by name, for checkouts that are not installed
+
 ENV = Environment(account="111111111111", region="us-east-1")
 
 

@@ -21,12 +21,18 @@ PURE = [
     "gpu_constructs.instances.facts",
     "gpu_constructs.instances.refresh",
     "gpu_constructs.local",
+    "gpu_constructs.network",
+    "gpu_constructs.network.addresses",
     "gpu_constructs.network.efa",
+    "gpu_constructs.network.interface_rules",
+    "gpu_constructs.network.placement_rules",
     "gpu_constructs.network.subnets",
     "gpu_constructs.node_group.capacity_rules",
     "gpu_constructs.node_group.mixed",
     "gpu_constructs.node_group.sizes",
     "gpu_constructs.storage.lustre_rules",
+    "gpu_constructs.testing",
+    "gpu_constructs.testing.plugin",
 ]
 
 
@@ -46,7 +52,7 @@ def test_package_does_not_import_aws_clients(module: str) -> None:
 
 
 def test_a_pure_name_of_the_package_does_not_import_cdk() -> None:
-    assert "aws_cdk" not in _loaded_by("from gpu_constructs import GpuConstructsError, GpuInstance, Lustre")
+    assert "aws_cdk" not in _loaded_by("from gpu_constructs import Efa, GpuConstructsError, GpuInstance, Lustre")
 
 
 def test_a_construct_of_the_package_does_import_cdk() -> None:
@@ -65,6 +71,7 @@ def test_public_names_are_those_that_work_now() -> None:
         [
             "Capacity",
             "Checkpoints",
+            "Efa",
             "GpuConstructsError",
             "GpuImage",
             "GpuInstance",

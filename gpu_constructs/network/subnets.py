@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gpu_constructs.checks import UNKNOWN, Problem, Unknown
+from gpu_constructs.network.efa import Efa
+from gpu_constructs.network.interface_rules import PUBLIC_ADDRESS_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,10 +43,12 @@ class Subnet:
     Args:
         zone: Its Availability Zone; `UNKNOWN` where nothing says it.
         public: Whether it is a public subnet of the VPC.
+        cidr: Its IPv4 block; `UNKNOWN` where nothing says it.
     """
 
     zone: Zone | Unknown
     public: bool
+    cidr: str | Unknown = UNKNOWN
 
 
 def choose(subnets: Sequence[Subnet], zone: Zone | None) -> int | Problem:
@@ -72,17 +76,24 @@ def choose(subnets: Sequence[Subnet], zone: Zone | None) -> int | Problem:
     return matching[0]
 
 
-def group_problems(subnets: Sequence[Subnet], *, interface_count: int, placed_together: bool) -> list[Problem]:
+def group_problems(
+    subnets: Sequence[Subnet], *, interface_count: int, placed_together: bool, instead: Efa | None = None
+) -> list[Problem]:
     """Say why nodes cannot be spread over subnets; nothing if they can.
 
     Args:
         subnets: The subnets.
         interface_count: Network interfaces of a node.
         placed_together: Whether the nodes are in a cluster placement group.
+        instead: How nodes of the type get along with one interface.
     """
     if not subnets:
         return [_empty()]
-    problems = [problem for subnet in subnets for problem in public_problems(subnet, interface_count=interface_count)]
+    problems = [
+        problem
+        for subnet in subnets
+        for problem in public_problems(subnet, interface_count=interface_count, instead=instead)
+    ]
     zones = _zones(subnets)
     if placed_together and len(zones) > 1:
         several = Problem(
@@ -96,8 +107,19 @@ def group_problems(subnets: Sequence[Subnet], *, interface_count: int, placed_to
     return problems[:1]
 
 
-def public_problems(subnet: Subnet, *, interface_count: int) -> list[Problem]:
-    """Say why nodes with several interfaces cannot live in a subnet; nothing if they can."""
+def in_several_zones(subnets: Sequence[Subnet]) -> bool:
+    """Return whether subnets are known to be in more than one zone."""
+    return len(_zones(subnets)) > 1
+
+
+def public_problems(subnet: Subnet, *, interface_count: int, instead: Efa | None = None) -> list[Problem]:
+    """Say why nodes with several interfaces cannot live in a subnet; nothing if they can.
+
+    Args:
+        subnet: The subnet.
+        interface_count: Network interfaces of a node, EFA-only ones among them.
+        instead: How nodes of the type get along with one interface.
+    """
     if not subnet.public or interface_count == 1:
         return []
     return [
@@ -105,11 +127,19 @@ def public_problems(subnet: Subnet, *, interface_count: int) -> list[Problem]:
             what="vpc_subnets",
             given=f"a public subnet for nodes with {interface_count} network interfaces",
             allowed="a private subnet with egress: EC2 gives such a node no public address, so it would be cut off",
-            remedy="select private subnets behind a NAT gateway",
-            prevents="InvalidParameterCombination: The associatePublicIPAddress parameter cannot be specified when "
-            "launching with multiple network interfaces",
+            remedy=public_remedy(instead),
+            prevents=PUBLIC_ADDRESS_ERROR,
         )
     ]
+
+
+def public_remedy(instead: Efa | None) -> str:
+    """Return what to do where nodes with several interfaces were to have a public address."""
+    remedy = "select private subnets behind a NAT gateway"
+    if instead is None:
+        return remedy
+    with_efa = "with EFA" if instead is Efa.LEGACY else "without EFA"
+    return f"{remedy}, or pass efa={instead}: one interface, {with_efa}, which may have a public address"
 
 
 def _zones(subnets: Sequence[Subnet]) -> list[Zone]:

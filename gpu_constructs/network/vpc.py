@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct
+from constructs import Construct, IDependable
 
-from gpu_constructs.checks import Problem
+from gpu_constructs.checks import UNKNOWN, Problem, Unknown
 from gpu_constructs.network.subnets import Subnet, Zone
+from gpu_constructs.tokens import known
 
 
 def create_vpc(scope: Construct, id: str, *, availability_zone: str | None = None) -> ec2.Vpc:
@@ -46,9 +47,12 @@ def create_vpc(scope: Construct, id: str, *, availability_zone: str | None = Non
 
 
 def candidates(vpc: ec2.IVpc, selection: ec2.SubnetSelection | None) -> Sequence[ec2.ISubnet] | Problem:
-    """Return the subnets of a selection, by default the private ones with egress, or why there are none."""
+    """Return the subnets of a selection, or why there are none.
+
+    By default the private ones with egress, or, in a VPC that has none, the isolated ones.
+    """
     if selection is None:
-        return vpc.private_subnets
+        return vpc.private_subnets or vpc.isolated_subnets
     try:
         return vpc.select_subnets(
             availability_zones=selection.availability_zones,
@@ -70,9 +74,29 @@ def candidates(vpc: ec2.IVpc, selection: ec2.SubnetSelection | None) -> Sequence
 def describe(vpc: ec2.IVpc, subnet: ec2.ISubnet) -> Subnet:
     """Return what the rules need to know about a subnet."""
     public = subnet.subnet_id in {public.subnet_id for public in vpc.public_subnets}
-    return Subnet(zone=as_zone(subnet.availability_zone), public=public)
+    return Subnet(zone=as_zone(subnet.availability_zone), public=public, cidr=_cidr(subnet))
+
+
+def way_out(vpc: ec2.IVpc, subnet: ec2.ISubnet) -> list[IDependable]:
+    """Return what must exist before a node in a subnet can reach AWS: its routes, or the endpoints of its VPC.
+
+    Args:
+        vpc: The VPC; of one that was imported the endpoints are taken to exist.
+        subnet: The subnet of the node.
+    """
+    isolated = subnet.subnet_id in {isolated.subnet_id for isolated in vpc.isolated_subnets}
+    kinds = (ec2.InterfaceVpcEndpoint, ec2.GatewayVpcEndpoint)
+    endpoints = [child for child in vpc.node.children if isinstance(child, kinds)] if isolated else []
+    return [subnet.internet_connectivity_established, *endpoints]
 
 
 def as_zone(availability_zone: str) -> Zone:
     """Return a zone as the rules see it."""
     return Zone(name=availability_zone, literal=not Token.is_unresolved(availability_zone))
+
+
+def _cidr(subnet: ec2.ISubnet) -> str | Unknown:
+    try:
+        return known(subnet.ipv4_cidr_block)
+    except RuntimeError:  # imported without it
+        return UNKNOWN

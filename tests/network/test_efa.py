@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gpu_constructs.instances import catalog
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import efa
+from gpu_constructs.network.efa import Efa
 
 # The examples of https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html and of the types' pages.
 TOTALS = {
@@ -83,3 +84,51 @@ def test_card_0_without_room_for_both_interfaces_is_refused() -> None:
     (problem,) = efa.problems(_instance(max_enis_per_card=1, max_efa_interfaces=1))
     assert "network card 0 takes one interface and has EFA" in str(problem)
     assert efa.problems(_instance(max_enis_per_card=1)) == []
+
+
+def _modes(name: str, mode: Efa) -> list[tuple[int, int, str]]:
+    found = efa.interfaces(GpuInstance.of(name), mode)
+    return [(nic.network_card_index, nic.device_index, nic.interface_type) for nic in found]
+
+
+def test_legacy_layout_of_p4d_is_a_combined_interface_on_each_card() -> None:
+    assert _modes("p4d.24xlarge", Efa.LEGACY) == [(0, 0, "efa"), (1, 1, "efa"), (2, 1, "efa"), (3, 1, "efa")]
+
+
+def test_legacy_layout_of_p6_b300_keeps_card_0_ordinary() -> None:
+    layout = _modes("p6-b300.48xlarge", Efa.LEGACY)
+    assert (layout[:2], len(layout)) == ([(0, 0, "interface"), (1, 1, "efa")], 17)
+
+
+@pytest.mark.parametrize("name", ["g5.8xlarge", "p5.4xlarge"])
+def test_legacy_layout_of_one_card_is_one_interface_with_efa(name: str) -> None:
+    assert _modes(name, Efa.LEGACY) == [(0, 0, "efa")]
+
+
+def test_legacy_layout_uses_device_0_where_a_card_takes_one_interface() -> None:
+    instance = _instance(network_cards=2, max_enis_per_card=1, max_efa_interfaces=2)
+    assert efa.problems(instance, Efa.LEGACY) == []
+    assert [(nic.network_card_index, nic.device_index) for nic in efa.interfaces(instance, Efa.LEGACY)] == [
+        (0, 0),
+        (1, 0),
+    ]
+    (problem,) = efa.problems(instance)
+    assert "pass efa=Efa.LEGACY" in problem.remedy
+
+
+@pytest.mark.parametrize("name", ["g5.xlarge", "p5.48xlarge"])
+def test_efa_off_is_one_ordinary_interface(name: str) -> None:
+    assert _modes(name, Efa.OFF) == [(0, 0, "interface")]
+
+
+@pytest.mark.parametrize("mode", [Efa.AUTO, Efa.LEGACY])
+def test_type_without_efa_has_one_ordinary_interface(mode: Efa) -> None:
+    assert _modes("g5.xlarge", mode) == [(0, 0, "interface")]
+
+
+@pytest.mark.parametrize("name", catalog.names())
+def test_required_efa_is_refused_where_the_type_has_none(name: str) -> None:
+    instance = GpuInstance.of(name)
+    found = efa.problems(instance, Efa.REQUIRED)
+    assert ["Efa.REQUIRED" in str(problem) for problem in found] == [True] * (not instance.max_efa_interfaces)
+    assert efa.interfaces(instance, Efa.REQUIRED) == efa.interfaces(instance)

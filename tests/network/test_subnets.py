@@ -4,6 +4,7 @@ import pytest
 
 from gpu_constructs.checks import UNKNOWN, Problem
 from gpu_constructs.network import subnets
+from gpu_constructs.network.efa import Efa
 from gpu_constructs.network.subnets import Subnet, Zone
 
 A, B = Zone(name="us-east-1a"), Zone(name="us-east-1b")
@@ -71,3 +72,15 @@ def test_group_names_a_public_subnet_and_several_zones_together() -> None:
     public = [Subnet(zone=zone, public=True) for zone in (A, B)]
     found = subnets.group_problems(public, interface_count=2, placed_together=True)
     assert ["public subnet" in str(found[0]), "one zone" in str(found[1]), len(found)] == [True, True, 2]
+
+
+@pytest.mark.parametrize(
+    ("instead", "remedy"),
+    [
+        (Efa.LEGACY, "or pass efa=Efa.LEGACY: one interface, with EFA, which may have a public address"),
+        (Efa.OFF, "or pass efa=Efa.OFF: one interface, without EFA, which may have a public address"),
+    ],
+)
+def test_public_subnet_names_the_mode_with_one_interface(instead: Efa, remedy: str) -> None:
+    (problem,) = subnets.public_problems(Subnet(zone=A, public=True), interface_count=2, instead=instead)
+    assert remedy in problem.remedy

@@ -9,7 +9,16 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Template
 
-from gpu_constructs import Checkpoints, GpuConstructsError, GpuImage, Lustre, LustreStorage, TrainingCluster
+from gpu_constructs import (
+    Checkpoints,
+    Efa,
+    GpuConstructsError,
+    GpuImage,
+    GpuInstance,
+    Lustre,
+    LustreStorage,
+    TrainingCluster,
+)
 from tests.conftest import ENV, only, resources, warnings
 
 
@@ -257,3 +266,26 @@ def test_retired_type_is_taken_where_it_is_allowed(stack: Stack) -> None:
     other = Stack(App(), "Other", env=ENV)
     _cluster(other, instance_type="p3.16xlarge", allow_retired=True, image=image)
     assert only(other, "AWS::AutoScaling::AutoScalingGroup")
+
+
+def test_efa_of_the_cluster_reaches_the_interfaces(stack: Stack) -> None:
+    _cluster(stack, efa=Efa.LEGACY)
+    data = only(stack, "AWS::EC2::LaunchTemplate")["Properties"]["LaunchTemplateData"]
+    assert [nic["InterfaceType"] for nic in data["NetworkInterfaces"]] == ["efa"] * 4
+
+
+def test_network_problems_are_in_the_one_message(stack: Stack) -> None:
+    subnets = [ec2.SubnetConfiguration(name="P", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED, cidr_mask=28)]
+    vpc = ec2.Vpc(stack, "Small", availability_zones=["us-east-1a"], nat_gateways=0, subnet_configuration=subnets)
+    message = _refused(stack, vpc=vpc, instance_type="g5.xlarge", efa=Efa.REQUIRED, node_count=20)
+    assert message.startswith("Stack/Cluster: 2 problems")
+    assert "Efa.REQUIRED with 'g5.xlarge'" in message
+    assert "use a subnet of /27 or larger" in message
+
+
+def test_type_that_takes_no_cluster_placement_group_is_placed_anywhere(stack: Stack) -> None:
+    instance = GpuInstance(
+        "p9.48xlarge", gpus=1, gpu="X", gpu_memory_mib=1, vcpus=1, memory_mib=1, placement_strategies=()
+    )
+    _cluster(stack, instance_type=instance)
+    assert resources(stack, "AWS::EC2::PlacementGroup") == {}

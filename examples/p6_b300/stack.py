@@ -1,0 +1,59 @@
+"""Two p6-b300.48xlarge nodes, 16 B300 GPUs, that train together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aws_cdk import Acknowledgment, CfnOutput, Environment, Stack, Validations
+from constructs import Construct
+
+from gpu_constructs import Efa, Lustre, TrainingCluster
+
+# What cdk-nag finds, and why it stays as it is here. A library that acknowledged findings by itself would hide them.
+ACKNOWLEDGED: Final = {
+    "AwsSolutions-VPC7": "flow logs are billed by the GB; add cluster.vpc.add_flow_log(...) where they are required",
+    "AwsSolutions-AS3": "nobody is to be notified of each node in this example",
+    "AwsSolutions-S1": "access logs of the checkpoint bucket would need a second bucket; only the nodes use it",
+    "AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AmazonSSMManagedInstanceCore]": (
+        "the policy that AWS maintains for nodes managed by Systems Manager"
+    ),
+    "AwsSolutions-IAM5[Resource::<ClusterCheckpoints9B83C16A.Arn>/*]": (
+        "the bucket is there for checkpoints alone, and which objects there will be is known only to the job"
+    ),
+}
+
+
+class B300Stack(Stack):
+    """Two p6-b300.48xlarge nodes, each with 16 EFA interfaces, a VPC and a checkpoint bucket.
+
+    Args:
+        scope: The app.
+        construct_id: The name of the stack.
+        availability_zone: The zone of the cluster. By default the first of the account; pass one that has p6-b300.
+        env: Account and Region. By default those of the credentials that deploy it.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        availability_zone: str | None = None,
+        env: Environment | None = None,
+    ) -> None:
+        super().__init__(
+            scope, construct_id, env=env, description="GPU training cluster: two p6-b300.48xlarge with EFA"
+        )
+        cluster = TrainingCluster(
+            self,
+            "Cluster",
+            instance_type="p6-b300.48xlarge",
+            node_count=2,
+            availability_zone=availability_zone,
+            efa=Efa.REQUIRED,
+            file_system=Lustre.none(),
+        )
+        CfnOutput(self, "CheckpointBucket", value=cluster.checkpoint_bucket.bucket_name)
+        CfnOutput(self, "AutoScalingGroupName", value=cluster.auto_scaling_group.auto_scaling_group_name)
+        for rule, reason in ACKNOWLEDGED.items():
+            Validations.of(self).acknowledge(Acknowledgment(id=rule, reason=reason))

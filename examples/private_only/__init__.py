@@ -1,0 +1,1 @@
+"""A training cluster without a way to the internet."""

@@ -1,0 +1,1 @@
+"""Tests of a stack of your own; the snippets of docs/testing.md."""
