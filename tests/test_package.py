@@ -19,6 +19,7 @@ PURE = [
     "gpu_constructs.network.subnets",
     "gpu_constructs.node_group.sizes",
     "gpu_constructs.storage.lustre_rules",
+    "gpu_constructs.storage.volumes",
 ]
 
 

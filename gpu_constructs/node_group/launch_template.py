@@ -17,13 +17,15 @@ from constructs import Construct
 
 from gpu_constructs import images
 from gpu_constructs.checks import Problem, raise_all
+from gpu_constructs.doubts import warn
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import efa
 from gpu_constructs.network.security_group import create_security_group
+from gpu_constructs.node_group import block_devices
 from gpu_constructs.node_group.instance_type import InstanceType, resolve, warn_of_differences
+from gpu_constructs.storage.volumes import Volume
 
 _ROOT_DEVICE: Final = "/dev/xvda"  # of Amazon Linux 2023
-_ROOT_VOLUME_GIB: Final = 200
 
 
 @jsii.implements(iam.IGrantable, ec2.IConnectable)
@@ -31,9 +33,8 @@ class GpuLaunchTemplate(Construct):
     """A launch template for nodes of one GPU instance type, with EFA wherever the type has it.
 
     Nodes start from the AWS Deep Learning AMI (Amazon Linux 2023) of their architecture, answer metadata requests by
-    IMDSv2 only (hop limit 2, so that containers reach it), and have an encrypted gp3 root volume of 200 GiB, about 16
-    USD a month in us-east-1: the image takes 75 GiB, containers the rest. They have a security group of their own,
-    which lets them talk to each other and to anywhere, and nobody to them.
+    IMDSv2 only (hop limit 2, so that containers reach it), and have encrypted volumes. They have a security group of
+    their own, which lets them talk to each other and to anywhere, and nobody to them.
 
     Args:
         scope: The construct that owns it.
@@ -42,6 +43,10 @@ class GpuLaunchTemplate(Construct):
         vpc: The VPC of the nodes.
         security_groups: Security groups beside the template's own; each is put on every interface.
         placement_group: A placement group for the nodes. By default EC2 places them anywhere in their zone.
+        root_volume: The root volume. By default 200 GiB of gp3, about 16 USD a month and node in us-east-1: the image
+            takes 75 GiB, containers the rest. One of less than 100 GiB gets a warning.
+        data_volume: A second volume, attached as /dev/sdf (Nitro instances show it as an NVMe device) and empty: to
+            format and mount it is up to you. By default there is none.
         role: The role of the nodes. By default one is created that lets them be managed by Systems Manager (sessions
             without SSH) and nothing else.
 
@@ -54,7 +59,8 @@ class GpuLaunchTemplate(Construct):
         launch_template: The L2 launch template.
 
     Raises:
-        GpuConstructsError: If the type is unknown or retired, has no image, or its interfaces cannot be laid out.
+        GpuConstructsError: If the type is unknown or retired, has no image, or its interfaces cannot be laid out; or
+            if EBS would refuse a volume.
 
     The L2 beneath is `template.launch_template`, and its `node.default_child` the L1. Of the launch template data,
     `SecurityGroupIds` and `NetworkInterfaces` belong to this construct; `connections.add_security_group` reaches every
@@ -70,15 +76,18 @@ class GpuLaunchTemplate(Construct):
         vpc: ec2.IVpc,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         placement_group: ec2.IPlacementGroup | None = None,
+        root_volume: Volume | None = None,
+        data_volume: Volume | None = None,
         role: iam.IRole | None = None,
     ) -> None:
         super().__init__(scope, id)
-        self.instance = self._check(instance_type)
+        self.instance = self._check(instance_type, block_devices.problems(root_volume, data_volume))
+        warn(self, block_devices.root_doubts(root_volume))
         self.vpc = vpc
         self.placement_group = placement_group
         self.role = role or self._create_role()
         self.security_group = create_security_group(self, "SecurityGroup", vpc=vpc, description="GPU nodes")
-        self.launch_template = self._create_launch_template()
+        self.launch_template = self._create_launch_template(root_volume, data_volume)
         for group in security_groups:
             self.connections.add_security_group(group)
         self._set_network_interfaces()
@@ -93,9 +102,9 @@ class GpuLaunchTemplate(Construct):
         """The principal to which grants for the nodes go."""
         return self.role.grant_principal
 
-    def _check(self, instance_type: InstanceType) -> GpuInstance:
+    def _check(self, instance_type: InstanceType, found: list[Problem]) -> GpuInstance:
         instance = resolve(instance_type)
-        raise_all([instance] if isinstance(instance, Problem) else problems(instance), self.node.path)
+        raise_all([*([instance] if isinstance(instance, Problem) else problems(instance)), *found], self.node.path)
         assert isinstance(instance, GpuInstance)
         warn_of_differences(self, instance)
         return instance
@@ -109,7 +118,7 @@ class GpuLaunchTemplate(Construct):
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSSMManagedInstanceCore")],
         )
 
-    def _create_launch_template(self) -> ec2.LaunchTemplate:
+    def _create_launch_template(self, root_volume: Volume | None, data_volume: Volume | None) -> ec2.LaunchTemplate:
         template = ec2.LaunchTemplate(
             self,
             "Resource",
@@ -123,19 +132,15 @@ class GpuLaunchTemplate(Construct):
             require_imdsv2=True,
             http_endpoint=True,
             http_put_response_hop_limit=2,
-            block_devices=[
-                ec2.BlockDevice(
-                    device_name=_ROOT_DEVICE,
-                    volume=ec2.BlockDeviceVolume.ebs(
-                        _ROOT_VOLUME_GIB, encrypted=True, volume_type=ec2.EbsDeviceVolumeType.GP3
-                    ),
-                )
-            ],
+            block_devices=block_devices.block_devices(_ROOT_DEVICE, root_volume, data_volume),
             # Stated, because by default its presence depends on a feature flag.
             user_data=ec2.UserData.for_linux(),
         )
         # The name of instances and volumes; CDK would end it in "/Resource".
         Tags.of(template).add("Name", self.node.path)
+        block_devices.set_unknown_throughput(
+            cast("ec2.CfnLaunchTemplate", template.node.default_child), root_volume, data_volume
+        )
         return template
 
     def _set_network_interfaces(self) -> None:

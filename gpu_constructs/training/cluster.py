@@ -16,20 +16,23 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from gpu_constructs.checks import Problem, raise_all
+from gpu_constructs.doubts import warn
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import efa, subnets
 from gpu_constructs.network.placement import create_placement_group
 from gpu_constructs.network.vpc import as_zone, candidates, create_vpc, describe
+from gpu_constructs.node_group import block_devices, sizes
 from gpu_constructs.node_group import launch_template as node_rules
-from gpu_constructs.node_group import sizes
 from gpu_constructs.node_group.instance_type import InstanceType, resolve
 from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
 from gpu_constructs.node_group.node_group import GpuNodeGroup
 from gpu_constructs.storage import checkpoints as checkpoint_storage
 from gpu_constructs.storage import lustre as lustre_storage
+from gpu_constructs.storage import lustre_rules
 from gpu_constructs.storage.checkpoints import Checkpoints
 from gpu_constructs.storage.lustre import LustreStorage
 from gpu_constructs.storage.lustre_rules import Lustre
+from gpu_constructs.storage.volumes import Volume
 from gpu_constructs.tokens import known
 
 
@@ -55,6 +58,8 @@ class TrainingCluster(Construct):
         file_system: A Lustre file system to create, or one that exists. By default `Lustre.scratch()`: 1200 GiB for
             about 168 USD a month. `Lustre.none()` for none.
         checkpoints: Where checkpoints go. By default a bucket is created, and kept when the stack is deleted.
+        root_volume: The root volume of each node. By default 200 GiB of gp3, about 16 USD a month.
+        data_volume: A second volume of each node, attached as /dev/sdf and empty. By default there is none.
         role: The role of the nodes. By default one is created that lets them be managed by Systems Manager. Either is
             allowed to read and write the checkpoint bucket.
 
@@ -86,16 +91,25 @@ class TrainingCluster(Construct):
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         file_system: Lustre | LustreStorage | None = None,
         checkpoints: Checkpoints = Checkpoints(),
+        root_volume: Volume | None = None,
+        data_volume: Volume | None = None,
         role: iam.IRole | None = None,
     ) -> None:
         super().__init__(scope, id)
         network = _Network(vpc, vpc_subnets, availability_zone)
         file_system = file_system or Lustre.scratch()
-        raise_all(_problems(instance_type, node_count, network, file_system), self.node.path)
+        raise_all(
+            [
+                *_problems(instance_type, node_count, network),
+                *_file_system_problems(self, file_system),
+                *block_devices.problems(root_volume, data_volume),
+            ],
+            self.node.path,
+        )
 
         self.vpc = vpc or create_vpc(self, "Vpc", availability_zone=availability_zone)
         subnet = network.subnet(self.vpc)
-        template = self._create_launch_template(instance_type, security_groups, role)
+        template = self._create_launch_template(instance_type, security_groups, role, root_volume, data_volume)
         self.node_group = self._create_node_group(template, subnet, node_count)
         self.auto_scaling_group = self.node_group.auto_scaling_group
         self.launch_template = template.launch_template
@@ -114,7 +128,12 @@ class TrainingCluster(Construct):
         return self.node_group.grant_principal
 
     def _create_launch_template(
-        self, instance_type: InstanceType, security_groups: Sequence[ec2.ISecurityGroup], role: iam.IRole | None
+        self,
+        instance_type: InstanceType,
+        security_groups: Sequence[ec2.ISecurityGroup],
+        role: iam.IRole | None,
+        root_volume: Volume | None,
+        data_volume: Volume | None,
     ) -> GpuLaunchTemplate:
         return GpuLaunchTemplate(
             self,
@@ -123,6 +142,8 @@ class TrainingCluster(Construct):
             vpc=self.vpc,
             security_groups=security_groups,
             placement_group=create_placement_group(self, "PlacementGroup"),
+            root_volume=root_volume,
+            data_volume=data_volume,
             role=role,
         )
 
@@ -153,9 +174,20 @@ class TrainingCluster(Construct):
         else:
             storage = wanted
         storage.allow_from(self)
+        self._warn_of_tcp(storage)
         # GPU nodes must not bill for the minutes that a file system takes to come up, nor for one that fails.
         self.node_group.node.add_dependency(storage)
         return storage
+
+    def _warn_of_tcp(self, storage: LustreStorage) -> None:
+        instance = self.node_group.launch_template.instance
+        doubts = lustre_rules.client_doubts(
+            efa=storage.efa,
+            instance=instance.name,
+            efa_interfaces=instance.max_efa_interfaces,
+            nitro_version=instance.nitro_version,
+        )
+        warn(self, doubts)
 
     def _warn_of_kept_file_system(self, lustre: Lustre) -> None:
         if lustre.kept and self.vpc.node.scope is self:
@@ -201,17 +233,18 @@ class _Network:
         return index if isinstance(index, Problem) else found[index]
 
 
-def _problems(
-    instance_type: InstanceType, node_count: int, network: _Network, file_system: Lustre | LustreStorage
-) -> list[Problem]:
+def _problems(instance_type: InstanceType, node_count: int, network: _Network) -> list[Problem]:
     instance = resolve(instance_type)
     facts = None if isinstance(instance, Problem) else instance
     return [
         *([instance] if isinstance(instance, Problem) else node_rules.problems(instance)),
         *sizes.node_count_problems(known(node_count)),
         *network.problems(facts),
-        *(lustre_storage.problems(file_system) if isinstance(file_system, Lustre) else []),
     ]
+
+
+def _file_system_problems(scope: Construct, file_system: Lustre | LustreStorage) -> list[Problem]:
+    return lustre_storage.problems(file_system, scope) if isinstance(file_system, Lustre) else []
 
 
 def _selection_without_vpc() -> Problem:
