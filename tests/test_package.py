@@ -64,6 +64,7 @@ def test_public_names_are_those_that_work_now() -> None:
             "Lustre",
             "LustreStorage",
             "TrainingCluster",
+            "Volume",
         ]
     )
 

@@ -114,7 +114,7 @@ class Lustre:
             capacity_gib=capacity_gib,
             throughput_mb_s_per_tib=throughput_mb_s_per_tib,
             efa=efa,
-            metadata_iops="AUTOMATIC" if efa and metadata_iops is None else metadata_iops,
+            metadata_iops="AUTOMATIC" if efa and not older and metadata_iops is None else metadata_iops,
             compression=compression,
         )
 
