@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpu_constructs.storage.checkpoints import Checkpoints
     from gpu_constructs.storage.lustre import LustreStorage
     from gpu_constructs.storage.lustre_rules import Lustre
+    from gpu_constructs.storage.volumes import Volume
     from gpu_constructs.training.cluster import TrainingCluster
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Lustre",
     "LustreStorage",
     "TrainingCluster",
+    "Volume",
 ]
 
 # Loaded when first asked for (PEP 562): the command line and the local AWS import this package and must not pay for
@@ -46,6 +48,7 @@ _MODULES = {
     "Lustre": "storage.lustre_rules",
     "LustreStorage": "storage.lustre",
     "TrainingCluster": "training.cluster",
+    "Volume": "storage.volumes",
 }
 
 

@@ -33,6 +33,7 @@ PURE = [
     "gpu_constructs.storage.lustre_rules",
     "gpu_constructs.testing",
     "gpu_constructs.testing.plugin",
+    "gpu_constructs.storage.volumes",
 ]
 
 
@@ -80,6 +81,7 @@ def test_public_names_are_those_that_work_now() -> None:
             "Lustre",
             "LustreStorage",
             "TrainingCluster",
+            "Volume",
         ]
     )
 

@@ -15,7 +15,9 @@ from aws_cdk import aws_fsx as fsx
 from constructs import Construct
 
 from gpu_constructs.checks import Problem, raise_all
-from gpu_constructs.storage import lustre_rules
+from gpu_constructs.doubts import warn
+from gpu_constructs.storage import associations, lustre_links, lustre_rules
+from gpu_constructs.storage.lustre_checks import MetadataIops
 from gpu_constructs.storage.lustre_rules import Lustre
 from gpu_constructs.tokens import known
 
@@ -27,8 +29,8 @@ _PORTS: Final = ((988, 988), (1018, 1023))
 class LustreStorage(Construct):
     """An FSx for Lustre file system in one subnet, with a security group of its own.
 
-    The file system runs Lustre 2.15, compresses data with LZ4 and is encrypted at rest. It is created once its security
-    group lets Lustre through, which FSx checks.
+    The file system runs Lustre 2.15, compresses data with LZ4 unless told otherwise and is encrypted at rest. It is
+    created once its security group lets Lustre through, and with EFA all traffic, which FSx checks.
 
     Args:
         scope: The construct that owns it.
@@ -45,6 +47,7 @@ class LustreStorage(Construct):
         mount_name: The name under which clients mount it.
         dns_name: The name under which clients reach it.
         security_group: Its security group.
+        efa: Whether clients may reach it by EFA.
 
     Raises:
         GpuConstructsError: If FSx would refuse the file system.
@@ -56,6 +59,7 @@ class LustreStorage(Construct):
     mount_name: str
     dns_name: str
     security_group: ec2.ISecurityGroup
+    efa: bool
 
     def __init__(
         self,
@@ -69,9 +73,10 @@ class LustreStorage(Construct):
     ) -> None:
         super().__init__(scope, id)
         lustre = lustre or Lustre.scratch()
-        raise_all([*_none_problems(lustre), *problems(lustre)], self.node.path)
+        raise_all([*_none_problems(lustre), *problems(lustre, self)], self.node.path)
+        warn(self, _doubts(lustre))
 
-        group = self._create_security_group(vpc)
+        group = self._create_security_group(vpc, efa=lustre.efa)
         rules = _rules_of(group)
         file_system = self._create_file_system(lustre, subnet, group)
         # The rules between servers are resources of their own. Without waiting for them creation fails: "the provided
@@ -81,7 +86,8 @@ class LustreStorage(Construct):
         # A file system that is kept keeps its group: EC2 would refuse to delete one that is in use, and so the stack.
         for resource in (file_system, cast("ec2.CfnSecurityGroup", group.node.default_child), *rules):
             resource.apply_removal_policy(removal_policy or _default_removal_policy(lustre))
-        self._describe(file_system.ref, file_system.attr_lustre_mount_name, group)
+        self._describe(file_system.ref, file_system.attr_lustre_mount_name, group, efa=lustre.efa)
+        associations.create(self, file_system.ref, lustre.links)
 
     @classmethod
     def from_attributes(
@@ -91,6 +97,8 @@ class LustreStorage(Construct):
         file_system_id: str,
         mount_name: str,
         security_group: ec2.ISecurityGroup,
+        *,
+        efa: bool = False,
     ) -> LustreStorage:
         """Use a file system that exists.
 
@@ -100,8 +108,9 @@ class LustreStorage(Construct):
             file_system_id: The id, as in "fs-0123456789abcdef0".
             mount_name: The name under which clients mount it.
             security_group: Its security group; clients are let in by rules added to it.
+            efa: Whether clients reach it by EFA, for which all traffic is let through. By default by TCP alone.
         """
-        return _ImportedLustreStorage(scope, id, file_system_id, mount_name, security_group)
+        return _ImportedLustreStorage(scope, id, file_system_id, mount_name, security_group, efa=efa)
 
     @property
     def connections(self) -> ec2.Connections:
@@ -109,16 +118,18 @@ class LustreStorage(Construct):
         return self._connections
 
     def allow_from(self, clients: ec2.IConnectable) -> None:
-        """Let clients mount the file system: TCP 988 and 1018 to 1023, in both directions.
+        """Let clients mount the file system: TCP 988 and 1018 to 1023, or with EFA all traffic, in both directions.
 
         See https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
         """
-        for port in _ports():
+        warn(self, _client_group_doubts(clients, efa=self.efa))
+        for port in _ports(efa=self.efa):
             self.connections.allow_from(clients, port, "Lustre from clients")
             self.connections.allow_to(clients, port, "Lustre to clients")
 
-    def _describe(self, file_system_id: str, mount_name: str, group: ec2.ISecurityGroup) -> None:
+    def _describe(self, file_system_id: str, mount_name: str, group: ec2.ISecurityGroup, *, efa: bool) -> None:
         stack = Stack.of(self)
+        self.efa = efa
         self.file_system_id = file_system_id
         self.mount_name = mount_name
         # Built rather than read, so that an imported file system has it as well:
@@ -127,11 +138,11 @@ class LustreStorage(Construct):
         self.security_group = group
         self._connections = ec2.Connections(security_groups=[group])
 
-    def _create_security_group(self, vpc: ec2.IVpc) -> ec2.SecurityGroup:
+    def _create_security_group(self, vpc: ec2.IVpc, *, efa: bool) -> ec2.SecurityGroup:
         group = ec2.SecurityGroup(
             self, "SecurityGroup", vpc=vpc, description="Lustre file system and its clients", allow_all_outbound=False
         )
-        for port in _ports():
+        for port in _ports(efa=efa):
             group.connections.allow_internally(port, "Lustre between file servers")
         return group
 
@@ -143,15 +154,11 @@ class LustreStorage(Construct):
             file_system_type="LUSTRE",
             # By default FSx takes 2.10 for scratch, which clients of today's kernels cannot mount.
             file_system_type_version="2.15",
-            storage_type="SSD",
+            storage_type=lustre.storage_type,
             storage_capacity=lustre.capacity_gib,
             subnet_ids=[subnet.subnet_id],
             security_group_ids=[group.security_group_id],
-            lustre_configuration=fsx.CfnFileSystem.LustreConfigurationProperty(
-                deployment_type=lustre.deployment_type,
-                per_unit_storage_throughput=lustre.throughput_mb_s_per_tib,
-                data_compression_type="LZ4",
-            ),
+            lustre_configuration=_configuration(lustre),
         )
 
 
@@ -165,19 +172,84 @@ class _ImportedLustreStorage(LustreStorage):
         file_system_id: str,
         mount_name: str,
         security_group: ec2.ISecurityGroup,
+        *,
+        efa: bool,
     ) -> None:
         # Past LustreStorage's own constructor, which would create one.
         Construct.__init__(self, scope, id)
-        self._describe(file_system_id, mount_name, security_group)
+        self._describe(file_system_id, mount_name, security_group, efa=efa)
 
 
-def problems(lustre: Lustre) -> list[Problem]:
-    """Say what FSx would refuse; values known only at deploy time are not judged."""
-    return lustre_rules.problems(
-        deployment_type=lustre.deployment_type,
-        capacity_gib=known(lustre.capacity_gib),
-        throughput_mb_s_per_tib=known(lustre.throughput_mb_s_per_tib),
+def problems(lustre: Lustre, scope: Construct) -> list[Problem]:
+    """Say what FSx would refuse in the stack of a scope; values known only at deploy time are not judged."""
+    return [
+        *lustre_rules.problems(
+            deployment_type=lustre.deployment_type,
+            storage_type=lustre.storage_type,
+            capacity_gib=known(lustre.capacity_gib),
+            throughput_mb_s_per_tib=known(lustre.throughput_mb_s_per_tib),
+            throughput_mb_s=known(lustre.throughput_mb_s),
+            read_cache_gib=known(lustre.read_cache_gib),
+            efa=lustre.efa,
+            metadata_iops=known(lustre.metadata_iops),
+            linked=bool(lustre.links),
+        ),
+        *lustre_links.problems(associations.plain(lustre.links), region=known(Stack.of(scope).region)),
+    ]
+
+
+def _doubts(lustre: Lustre) -> dict[str, str]:
+    found = lustre_rules.doubts(
+        storage_type=lustre.storage_type,
+        throughput_mb_s=known(lustre.throughput_mb_s),
+        metadata_iops=known(lustre.metadata_iops),
+        linked=bool(lustre.links),
     )
+    return {**found, **lustre_links.doubts(associations.plain(lustre.links))}
+
+
+def _client_group_doubts(clients: ec2.IConnectable, *, efa: bool) -> dict[str, str]:
+    groups = clients.connections.security_groups
+    if not efa or any(not group.allow_all_outbound for group in groups):
+        return {}
+    return {
+        "clientsOfEfaFileSystem": "CDK adds no rule by which clients send all traffic to the file system's security "
+        "group where a group of theirs allows all outbound traffic; 0.0.0.0/0 does not cover EFA, so that they may "
+        "mount over TCP alone: add an ec2.CfnSecurityGroupEgress from their group to it, or create the group with "
+        "allow_all_outbound=False (https://github.com/aws/aws-cdk/issues/38558)"
+    }
+
+
+def _configuration(lustre: Lustre) -> fsx.CfnFileSystem.LustreConfigurationProperty:
+    elastic = lustre.storage_type == "INTELLIGENT_TIERING"
+    hdd = lustre.storage_type == "HDD"
+    return fsx.CfnFileSystem.LustreConfigurationProperty(
+        deployment_type=lustre.deployment_type,
+        per_unit_storage_throughput=lustre.throughput_mb_s_per_tib,
+        throughput_capacity=lustre.throughput_mb_s,
+        data_read_cache_configuration=_read_cache(lustre.read_cache_gib) if elastic else None,
+        # FSx requires it with HDD and refuses it without.
+        drive_cache_type=("READ" if lustre.read_cache else "NONE") if hdd else None,
+        efa_enabled=lustre.efa or None,
+        metadata_configuration=_metadata(lustre.metadata_iops),
+        data_compression_type="LZ4" if lustre.compression else "NONE",
+    )
+
+
+def _read_cache(size_gib: int | None) -> fsx.CfnFileSystem.DataReadCacheConfigurationProperty:
+    if size_gib is None:
+        mode = "PROPORTIONAL_TO_THROUGHPUT_CAPACITY"
+    else:
+        mode = "NO_CACHE" if size_gib == 0 else "USER_PROVISIONED"
+    return fsx.CfnFileSystem.DataReadCacheConfigurationProperty(sizing_mode=mode, size_gib=size_gib or None)
+
+
+def _metadata(iops: MetadataIops | None) -> fsx.CfnFileSystem.MetadataConfigurationProperty | None:
+    if iops is None:
+        return None
+    if iops == "AUTOMATIC":
+        return fsx.CfnFileSystem.MetadataConfigurationProperty(mode="AUTOMATIC")
+    return fsx.CfnFileSystem.MetadataConfigurationProperty(mode="USER_PROVISIONED", iops=iops)
 
 
 def _none_problems(lustre: Lustre) -> list[Problem]:
@@ -187,7 +259,7 @@ def _none_problems(lustre: Lustre) -> list[Problem]:
         Problem(
             what="lustre",
             given="Lustre.none()",
-            allowed="Lustre.scratch(...) or Lustre.persistent(...)",
+            allowed="a kind that exists, such as Lustre.scratch(...) or Lustre.persistent(...)",
             remedy="do not create a LustreStorage, or choose a kind",
         )
     ]
@@ -202,5 +274,8 @@ def _rules_of(group: ec2.SecurityGroup) -> list[CfnResource]:
     return [child for child in group.node.children if isinstance(child, rules)]
 
 
-def _ports() -> list[ec2.Port]:
+def _ports(*, efa: bool) -> list[ec2.Port]:
+    # https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html
+    if efa:
+        return [ec2.Port.all_traffic()]
     return [ec2.Port.tcp_range(first, last) if first != last else ec2.Port.tcp(first) for first, last in _PORTS]

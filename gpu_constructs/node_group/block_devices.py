@@ -1,0 +1,77 @@
+"""The volumes of a launch template."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from aws_cdk import Token
+from aws_cdk import aws_ec2 as ec2
+
+from gpu_constructs.checks import Problem
+from gpu_constructs.storage import volumes
+from gpu_constructs.storage.volumes import Volume
+from gpu_constructs.tokens import known
+
+DATA_DEVICE: Final = "/dev/sdf"
+"""The first name that EC2 recommends for volumes beside the root one
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/device_naming.html)."""
+
+DEFAULT_ROOT: Final = Volume(200)
+
+_TYPES: Final = {"gp3": ec2.EbsDeviceVolumeType.GP3, "io2": ec2.EbsDeviceVolumeType.IO2}
+
+
+def problems(root: Volume | None, data: Volume | None) -> list[Problem]:
+    """Say what EBS would refuse about the volumes of a node; nothing if it would accept them."""
+    given = {"root_volume": root, "data_volume": data}
+    return [
+        problem
+        for what, volume in given.items()
+        if volume is not None
+        for problem in volumes.problems(
+            what,
+            size_gib=known(volume.size_gib),
+            type=known(volume.type),
+            iops=known(volume.iops),
+            throughput_mb_s=known(volume.throughput_mb_s),
+        )
+    ]
+
+
+def root_doubts(root: Volume | None) -> dict[str, str]:
+    """Say whether the root volume looks too small, by the code of the warning."""
+    return volumes.root_doubts(known((root or DEFAULT_ROOT).size_gib))
+
+
+def block_devices(root_device: str, root: Volume | None, data: Volume | None) -> list[ec2.BlockDevice]:
+    """Return the volumes of a node, all encrypted: the root volume first.
+
+    Args:
+        root_device: How the image calls its root volume.
+        root: The root volume; by default `DEFAULT_ROOT`.
+        data: A second volume, if there is to be one.
+    """
+    devices = [_device(root_device, root or DEFAULT_ROOT)]
+    return devices if data is None else [*devices, _device(DATA_DEVICE, data)]
+
+
+def set_unknown_throughput(template: ec2.CfnLaunchTemplate, root: Volume | None, data: Volume | None) -> None:
+    """Set throughput that is known only at deploy time: CDK takes the token for a number, and refuses it."""
+    for index, volume in enumerate((root, data)):
+        if volume is not None and Token.is_unresolved(volume.throughput_mb_s):
+            template.add_property_override(
+                f"LaunchTemplateData.BlockDeviceMappings.{index}.Ebs.Throughput", volume.throughput_mb_s
+            )
+
+
+def _device(name: str, volume: Volume) -> ec2.BlockDevice:
+    return ec2.BlockDevice(
+        device_name=name,
+        volume=ec2.BlockDeviceVolume.ebs(
+            volume.size_gib,
+            encrypted=True,
+            volume_type=_TYPES[volume.type],
+            iops=volume.iops,
+            throughput=None if Token.is_unresolved(volume.throughput_mb_s) else volume.throughput_mb_s,
+        ),
+    )
