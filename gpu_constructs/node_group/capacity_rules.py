@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpu_constructs.capacity import Capacity, Reservation, timestamp, window
 from gpu_constructs.checks import UNKNOWN, Problem, Unknown
+from gpu_constructs.network import placement_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,7 @@ def placed_together(capacity: Capacity, instance: GpuInstance) -> bool:
 
     Not where capacity is reserved: a reservation is in its own placement group or in none, and a block needs none.
     """
-    return not capacity.limited and "cluster" in instance.placement_strategies
+    return not capacity.limited and placement_rules.can_be_close(instance)
 
 
 def leave_at(capacity: Capacity, instance: GpuInstance) -> datetime | None:
@@ -60,38 +61,24 @@ def type_problems(capacity: Capacity, instance: GpuInstance) -> list[Problem]:
     return found
 
 
-def placement_problems(
-    capacity: Capacity, strategy: str | None, instance: GpuInstance, *, given: bool
-) -> list[Problem]:
-    """Say why nodes cannot be in a placement group; nothing if they can.
+def placement_problems(capacity: Capacity, *, given: bool) -> list[Problem]:
+    """Say why nodes bought in this way cannot be in a placement group; nothing if they can.
 
     Args:
         capacity: How nodes are bought.
-        strategy: The strategy of the group, if it is known.
-        instance: The type of the nodes.
         given: Whether a placement group was given beside the capacity.
     """
-    found = []
-    if given and capacity.market == "reservation":
-        found.append(
-            Problem(
-                what="placement_group",
-                given=f"one beside {_call(capacity)}",
-                allowed="that in which the reservation was created",
-                remedy="pass it as Capacity.reservation(..., placement_group=...) if it is that one, else leave it out",
-                prevents="InsufficientInstanceCapacity",
-            )
+    if not given or capacity.market != "reservation":
+        return []
+    return [
+        Problem(
+            what="placement_group",
+            given=f"one beside {_call(capacity)}",
+            allowed="that in which the reservation was created",
+            remedy="pass it as Capacity.reservation(..., placement_group=...) if it is that one, else leave it out",
+            prevents="InsufficientInstanceCapacity",
         )
-    if strategy is not None and strategy not in instance.placement_strategies:
-        found.append(
-            Problem(
-                what="placement_group",
-                given=f"one of strategy {strategy!r} for {instance.name!r}",
-                allowed=f"of a strategy that the type supports ({', '.join(instance.placement_strategies) or 'none'})",
-                remedy="leave the placement group out or choose another type",
-            )
-        )
-    return found
+    ]
 
 
 def placement_doubts(capacity: Capacity, *, given: bool) -> dict[str, str]:

@@ -7,7 +7,7 @@ nodes = GpuNodeGroup(self, "Nodes", launch_template=template, max_capacity=4)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import jsii
 from aws_cdk import IStableListProducer, Lazy, Tags
@@ -15,54 +15,68 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from gpu_constructs import capacity as capacity_values
-from gpu_constructs import images
 from gpu_constructs.capacity import Capacity
-from gpu_constructs.checks import Problem, raise_all
+from gpu_constructs.checks import raise_all
+from gpu_constructs.images import GpuImage
 from gpu_constructs.instances.catalog import GpuInstance
-from gpu_constructs.network import efa
-from gpu_constructs.network.security_group import create_security_group
-from gpu_constructs.node_group import capacity_rules, market
-from gpu_constructs.node_group.instance_type import InstanceType, resolve, warn_of_differences
-
-_ROOT_DEVICE: Final = "/dev/xvda"  # of Amazon Linux 2023
-_ROOT_VOLUME_GIB: Final = 200
+from gpu_constructs.network import efa as efa_layout
+from gpu_constructs.network.efa import Efa
+from gpu_constructs.network.security_group import create_security_group, warn_of_groups
+from gpu_constructs.node_group import block_devices, market
+from gpu_constructs.node_group.instance_type import InstanceType
+from gpu_constructs.node_group.machine_image import as_machine_image
+from gpu_constructs.node_group.node import Node
+from gpu_constructs.storage.volumes import Volume
 
 
 @jsii.implements(iam.IGrantable, ec2.IConnectable)
 class GpuLaunchTemplate(Construct):
     """A launch template for nodes of one GPU instance type, with EFA wherever the type has it.
 
-    Nodes start from the AWS Deep Learning AMI (Amazon Linux 2023) of their architecture, answer metadata requests by
-    IMDSv2 only (hop limit 2, so that containers reach it), and have an encrypted gp3 root volume of 200 GiB, about 16
-    USD a month in us-east-1: the image takes 75 GiB, containers the rest. They have a security group of their own,
-    which lets them talk to each other and to anywhere, and nobody to them.
+    Nodes answer metadata requests by IMDSv2 only (hop limit 2, so that containers reach it), have encrypted volumes,
+    and a security group of their own, which lets them talk to each other and to anywhere, and nobody to them.
 
     Args:
         scope: The construct that owns it.
         id: Its id there.
         instance_type: The type, such as "p4d.24xlarge", or `GpuInstance(...)` for hardware newer than the catalogue.
         vpc: The VPC of the nodes.
-        security_groups: Security groups beside the template's own; each is put on every interface.
+        image: The machine image. By default the newest Deep Learning Base AMI on Amazon Linux 2023, looked up at each
+            deployment; `GpuImage` says how to pin one. V100 and older GPUs need an image of your own.
         capacity: How the nodes are bought. By default on demand. What a reservation or block needs is set here; spot is
             set by `GpuNodeGroup`, and a node started from this template by anything else is bought on demand.
+        efa: Whether and how nodes get EFA. By default wherever the type has it, by EFA-only interfaces beside an
+            ordinary one; `Efa.OFF` for one ordinary interface.
+        associate_public_ip_address: Whether nodes get a public address, which takes a type and `efa` with one
+            interface. By default the subnet decides, and nodes with several interfaces get none.
+        security_groups: Security groups beside the template's own; each is put on every interface.
         placement_group: A placement group for the nodes. By default EC2 places them anywhere in their zone, or, in a
             reservation, in the placement group of that.
+        root_volume: The root volume. By default 200 GiB of gp3, about 16 USD a month and node in us-east-1: the image
+            takes 75 GiB, containers the rest. One of less than 100 GiB gets a warning.
+        data_volume: A second volume, attached as /dev/sdf (Nitro instances show it as an NVMe device) and empty: to
+            format and mount it is up to you. By default there is none.
         role: The role of the nodes. By default one is created that lets them be managed by Systems Manager (sessions
             without SSH) and nothing else.
+        allow_retired: Whether a type that AWS has retired (P2, P3, G3) is taken, with a warning. By default it is
+            refused.
 
     Attributes:
         instance: The facts about the instance type.
-        vpc: The VPC.
+        image: The machine image.
         capacity: How the nodes are bought.
+        efa: Whether and how nodes get EFA.
+        vpc: The VPC.
         placement_group: The placement group, if there is one.
         role: The role.
         security_group: The security group of the template's own.
         launch_template: The L2 launch template.
 
     Raises:
-        GpuConstructsError: If the type is unknown or retired, has no image, cannot be bought in this way, or its
-            interfaces cannot be laid out.
+        GpuConstructsError: If the type is unknown or retired, lacks the EFA that is required, cannot be bought in this
+            way or be in the placement group; if the image does not fit it; if its interfaces cannot be laid out, cannot
+            have the public address that was asked for, or have too many security groups; or if EBS would refuse a
+            volume.
 
     The L2 beneath is `template.launch_template`, and its `node.default_child` the L1. Of the launch template data,
     `SecurityGroupIds` and `NetworkInterfaces` belong to this construct; `connections.add_security_group` reaches every
@@ -76,23 +90,43 @@ class GpuLaunchTemplate(Construct):
         *,
         instance_type: InstanceType,
         vpc: ec2.IVpc,
-        security_groups: Sequence[ec2.ISecurityGroup] = (),
+        image: GpuImage | None = None,
         capacity: Capacity = Capacity.on_demand(),
+        efa: Efa = Efa.AUTO,
+        associate_public_ip_address: bool | None = None,
+        security_groups: Sequence[ec2.ISecurityGroup] = (),
         placement_group: ec2.IPlacementGroup | None = None,
+        root_volume: Volume | None = None,
+        data_volume: Volume | None = None,
         role: iam.IRole | None = None,
+        allow_retired: bool = False,
     ) -> None:
         super().__init__(scope, id)
-        self.instance = self._check(instance_type, capacity, placement_group)
-        self.vpc = vpc
-        self.capacity = capacity
+        node = Node(
+            instance_type=instance_type,
+            capacity=capacity,
+            efa=efa,
+            image=image,
+            allow_retired=allow_retired,
+            root_volume=root_volume,
+            data_volume=data_volume,
+            public_address=associate_public_ip_address,
+            placement_group=placement_group,
+            security_groups=1 + len(security_groups),
+        )
+        self.instance = self._check(node)
+        self.image = image or GpuImage.dlami()
+        self.capacity, self.efa, self.vpc = capacity, efa, vpc
         self.placement_group = placement_group or capacity.placement_group
         self.role = role or self._create_role()
-        self.security_group = create_security_group(self, "SecurityGroup", vpc=vpc, description="GPU nodes")
-        self.launch_template = self._create_launch_template()
+        self.security_group = create_security_group(
+            self, "SecurityGroup", vpc=vpc, description="GPU nodes", efa=efa is not Efa.OFF
+        )
+        self.launch_template = self._create_launch_template(node)
         for group in security_groups:
-            self.connections.add_security_group(group)
-        self._set_network_interfaces()
-        market.set_capacity(cast("ec2.CfnLaunchTemplate", self.launch_template.node.default_child), capacity)
+            self.launch_template.connections.add_security_group(group)
+        warn_of_groups(self, security_groups, efa=efa_layout.has_efa(self.instance, efa))
+        self._set_what_the_l2_lacks(node)
 
     @property
     def connections(self) -> ec2.Connections:
@@ -104,18 +138,11 @@ class GpuLaunchTemplate(Construct):
         """The principal to which grants for the nodes go."""
         return self.role.grant_principal
 
-    def _check(
-        self, instance_type: InstanceType, capacity: Capacity, placement_group: ec2.IPlacementGroup | None
-    ) -> GpuInstance:
-        instance = resolve(instance_type)
-        found = [instance] if isinstance(instance, Problem) else problems(instance)
-        raise_all([*found, *capacity_problems(instance, capacity, placement_group)], self.node.path)
-        assert isinstance(instance, GpuInstance)
-        warn_of_differences(self, instance)
-        bought = market.plain(capacity)
-        market.warn(self, capacity_values.doubts(bought))
-        market.warn(self, capacity_rules.placement_doubts(bought, given=placement_group is not None))
-        return instance
+    def _check(self, node: Node) -> GpuInstance:
+        raise_all(node.problems(self), self.node.path)
+        node.warn(self)
+        assert isinstance(node.instance, GpuInstance)
+        return node.instance
 
     def _create_role(self) -> iam.Role:
         return iam.Role(
@@ -126,28 +153,19 @@ class GpuLaunchTemplate(Construct):
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSSMManagedInstanceCore")],
         )
 
-    def _create_launch_template(self) -> ec2.LaunchTemplate:
+    def _create_launch_template(self, node: Node) -> ec2.LaunchTemplate:
         template = ec2.LaunchTemplate(
             self,
             "Resource",
             instance_type=ec2.InstanceType(self.instance.name),
-            machine_image=ec2.MachineImage.from_ssm_parameter(
-                images.dlami_parameter(self.instance), os=ec2.OperatingSystemType.LINUX
-            ),
+            machine_image=as_machine_image(self.image, self.instance),
             role=self.role,
             security_group=self.security_group,
             placement_group=self.placement_group,
             require_imdsv2=True,
             http_endpoint=True,
             http_put_response_hop_limit=2,
-            block_devices=[
-                ec2.BlockDevice(
-                    device_name=_ROOT_DEVICE,
-                    volume=ec2.BlockDeviceVolume.ebs(
-                        _ROOT_VOLUME_GIB, encrypted=True, volume_type=ec2.EbsDeviceVolumeType.GP3
-                    ),
-                )
-            ],
+            block_devices=block_devices.block_devices(self.image.root_device, node.root_volume, node.data_volume),
             # Stated, because by default its presence depends on a feature flag.
             user_data=ec2.UserData.for_linux(),
         )
@@ -155,60 +173,41 @@ class GpuLaunchTemplate(Construct):
         Tags.of(template).add("Name", self.node.path)
         return template
 
-    def _set_network_interfaces(self) -> None:
+    def _set_what_the_l2_lacks(self, node: Node) -> None:
         """Own everything that is set past the L2.
 
         The L2 has no network interfaces (https://github.com/aws/aws-cdk/issues/14494), and its security group ids
         beside them are refused: "When a network interface is provided, the security groups must be a part of it". Hence
         they are removed here and repeated on each interface.
         """
-        interfaces = efa.interfaces(self.instance)
-        groups = Lazy.list(_SecurityGroupIds(self.connections))
+        interfaces = efa_layout.interfaces(self.instance, self.efa)
+        # A subnet that assigns public addresses would otherwise fail the launch of nodes with several interfaces.
+        public_address = False if len(interfaces) > 1 else node.public_address
+        groups = Lazy.list(_SecurityGroupIds(self.launch_template.connections))
         template = cast("ec2.CfnLaunchTemplate", self.launch_template.node.default_child)
         template.add_property_deletion_override("LaunchTemplateData.SecurityGroupIds")
         template.add_property_override(
             "LaunchTemplateData.NetworkInterfaces",
-            [_render(interface, groups, several=len(interfaces) > 1) for interface in interfaces],
+            [_render(interface, groups, public_address=public_address) for interface in interfaces],
         )
+        market.set_capacity(template, self.capacity)
+        block_devices.set_unknown_throughput(template, node.root_volume, node.data_volume)
 
 
-def problems(instance: GpuInstance) -> list[Problem]:
-    """Say why nodes of an instance type cannot be described; nothing if they can."""
-    return [*images.problems(instance), *efa.problems(instance)]
-
-
-def capacity_problems(
-    instance: GpuInstance | Problem, capacity: Capacity, placement_group: ec2.IPlacementGroup | None = None
-) -> list[Problem]:
-    """Say why nodes cannot be bought or placed in this way; nothing if they can."""
-    bought = market.plain(capacity)
-    found = capacity_values.problems(bought)
-    if isinstance(instance, Problem):
-        return found
-    chosen = placement_group or capacity.placement_group
-    strategy = chosen.strategy if chosen else None
-    return [
-        *found,
-        *capacity_rules.type_problems(bought, instance),
-        *capacity_rules.placement_problems(
-            bought, strategy.name.lower() if strategy else None, instance, given=placement_group is not None
-        ),
-    ]
-
-
-def _render(interface: efa.NetworkInterface, groups: list[str], *, several: bool) -> dict[str, Any]:
+def _render(
+    interface: efa_layout.NetworkInterface, groups: list[str], *, public_address: bool | None
+) -> dict[str, Any]:
     rendered: dict[str, Any] = {
         "NetworkCardIndex": interface.network_card_index,
         "DeviceIndex": interface.device_index,
         "Groups": groups,
         "DeleteOnTermination": True,
     }
-    if interface.interface_type == "efa-only":
+    if interface.interface_type != "interface":
         rendered["InterfaceType"] = interface.interface_type
-    elif several:
-        # A subnet that assigns public addresses would otherwise fail the launch: "The associatePublicIPAddress
-        # parameter cannot be specified when launching with multiple network interfaces".
-        rendered["AssociatePublicIpAddress"] = False
+    primary = (interface.network_card_index, interface.device_index) == (0, 0)
+    if primary and public_address is not None:
+        rendered["AssociatePublicIpAddress"] = public_address
     return rendered
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from aws_cdk import Annotations, Token
+from aws_cdk import Token
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
-from constructs import IConstruct
 
 from gpu_constructs.capacity import Capacity, Reservation, price
 from gpu_constructs.checks import UNKNOWN, Unknown
@@ -75,12 +74,6 @@ def mixed_instances_policy(
         launch_template_overrides=overrides or None,
         instances_distribution=_spot_distribution(capacity) if spot else _on_demand_distribution(),
     )
-
-
-def warn(scope: IConstruct, doubts: Mapping[str, str]) -> None:
-    """Warn of what is not known to be refused."""
-    for code, text in doubts.items():
-        Annotations.of(scope).add_warning_v2(f"gpu-constructs:{code}", text)
 
 
 def _facts(reservation: ec2.CfnCapacityReservation) -> Reservation:

@@ -16,16 +16,14 @@ if TYPE_CHECKING:
 _MOST_TYPES: Final = 40
 
 
-def problems(
-    instance: GpuInstance, interfaces: Sequence[efa.NetworkInterface], types: Sequence[GpuInstance]
-) -> list[Problem]:
+def problems(instance: GpuInstance, mode: efa.Efa, types: Sequence[GpuInstance]) -> list[Problem]:
     """Say why a group cannot mix instance types; nothing if it can.
 
     All are started from one launch template, so its image and its network interfaces must fit each of them.
 
     Args:
         instance: The type of the launch template.
-        interfaces: The network interfaces of the launch template.
+        mode: Whether and how the launch template gives its nodes EFA.
         types: The types that replace it.
     """
     found = []
@@ -39,11 +37,12 @@ def problems(
             )
         )
     for other in types:
-        found += _type_problems(instance, set(interfaces), other)
+        found += _type_problems(instance, mode, other)
     return found
 
 
-def _type_problems(instance: GpuInstance, interfaces: set[efa.NetworkInterface], other: GpuInstance) -> list[Problem]:
+def _type_problems(instance: GpuInstance, mode: efa.Efa, other: GpuInstance) -> list[Problem]:
+    interfaces = set(efa.interfaces(instance, mode))
     if other.architecture != instance.architecture:
         return [
             Problem(
@@ -55,7 +54,7 @@ def _type_problems(instance: GpuInstance, interfaces: set[efa.NetworkInterface],
                 f"architecture {instance.architecture!r} of the specified AMI",
             )
         ]
-    if interfaces <= set(efa.interfaces(other)):
+    if interfaces <= set(efa.interfaces(other, mode)):
         return []
     return [
         Problem(

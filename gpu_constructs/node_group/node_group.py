@@ -13,17 +13,18 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IValidation
 
-from gpu_constructs import images
+from gpu_constructs import image_rules
 from gpu_constructs.capacity import Capacity
 from gpu_constructs.checks import Problem, raise_all
+from gpu_constructs.doubts import warn
 from gpu_constructs.instances.catalog import GpuInstance
-from gpu_constructs.network import efa, subnets
 from gpu_constructs.network.subnets import Zone
-from gpu_constructs.network.vpc import as_zone, candidates, describe
-from gpu_constructs.node_group import capacity_rules, market, mixed, sizes
+from gpu_constructs.network.vpc import candidates
+from gpu_constructs.node_group import capacity_rules, market, mixed, places, sizes
 from gpu_constructs.node_group.calendar import BlockCalendar
 from gpu_constructs.node_group.instance_type import InstanceType, resolve
 from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
+from gpu_constructs.node_group.machine_image import without_tokens
 from gpu_constructs.tokens import known
 
 
@@ -123,21 +124,36 @@ class GpuNodeGroup(Construct):
     ) -> list[GpuInstance]:
         template, resolved = self.launch_template, [resolve(name) for name in instance_types]
         types = list(dict.fromkeys(found for found in resolved if isinstance(found, GpuInstance)))
-        zones = [] if isinstance(chosen, Problem) else list(dict.fromkeys(_zones(chosen)))
+        subnets = places.describe_all(template, chosen)
+        zones = list(dict.fromkeys(s.zone for s in subnets if isinstance(s.zone, Zone)))
         bought = market.plain(template.capacity)
         raise_all(
             [
                 *size.problems(),
-                *_subnet_problems(template, chosen),
+                *([chosen] if isinstance(chosen, Problem) else places.problems(template, subnets, size.at_first)),
                 *(found for found in resolved if isinstance(found, Problem)),
-                *_type_problems(template, types),
+                *self._type_problems(types),
                 *capacity_rules.group_problems(bought, zones, types=len(types), min_capacity=known(size.min_capacity)),
             ],
             self.node.path,
         )
         placed, most = template.placement_group is not None, known(size.max_capacity)
-        market.warn(self, capacity_rules.group_doubts(bought, types=len(types), placed=placed, max_capacity=most))
+        warn(self, capacity_rules.group_doubts(bought, types=len(types), placed=placed, max_capacity=most))
+        warn(self, places.doubts(template, subnets, most))
         return types
+
+    def _type_problems(self, types: Sequence[GpuInstance]) -> list[Problem]:
+        template = self.launch_template
+        bought, image = market.plain(template.capacity), without_tokens(template.image)
+        each = [
+            problem
+            for instance in types
+            for problem in [
+                *image_rules.problems(instance, image),
+                *capacity_rules.type_problems(bought, instance),
+            ]
+        ]
+        return [*mixed.problems(template.instance, template.efa, types), *each]
 
     def _create_group(
         self, size: _Size, chosen: Sequence[ec2.ISubnet], types: Sequence[GpuInstance]
@@ -188,6 +204,12 @@ class _Size:
     max_capacity: int
     desired_capacity: int | None
 
+    @property
+    def at_first(self) -> int:
+        """Nodes that there are as soon as the group is, as far as synth knows."""
+        wanted = (known(self.min_capacity), known(self.desired_capacity))
+        return max((count for count in wanted if isinstance(count, int)), default=0)
+
     def problems(self) -> list[Problem]:
         return sizes.problems(
             min_capacity=known(self.min_capacity),
@@ -207,27 +229,3 @@ class _WarmPools:
     def validate(self) -> list[str]:
         pools = [child for child in self._group.node.find_all() if isinstance(child, autoscaling.CfnWarmPool)]
         return [str(problem) for problem in capacity_rules.warm_pool_problems(self._capacity) if pools]
-
-
-def _zones(chosen: Sequence[ec2.ISubnet]) -> list[Zone]:
-    return [as_zone(subnet.availability_zone) for subnet in chosen]
-
-
-def _type_problems(template: GpuLaunchTemplate, types: Sequence[GpuInstance]) -> list[Problem]:
-    bought = market.plain(template.capacity)
-    each = [
-        problem
-        for instance in types
-        for problem in [*images.problems(instance), *capacity_rules.type_problems(bought, instance)]
-    ]
-    return [*mixed.problems(template.instance, efa.interfaces(template.instance), types), *each]
-
-
-def _subnet_problems(template: GpuLaunchTemplate, chosen: Sequence[ec2.ISubnet] | Problem) -> list[Problem]:
-    if isinstance(chosen, Problem):
-        return [chosen]
-    return subnets.group_problems(
-        [describe(template.vpc, subnet) for subnet in chosen],
-        interface_count=len(efa.interfaces(template.instance)),
-        placed_together=template.placement_group is not None,
-    )

@@ -6,32 +6,34 @@ TrainingCluster(self, "Cluster", instance_type="p4d.24xlarge", node_count=2)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import jsii
-from aws_cdk import Annotations
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from gpu_constructs.capacity import Capacity
-from gpu_constructs.checks import Problem, raise_all
+from gpu_constructs.checks import raise_all
+from gpu_constructs.doubts import warn
+from gpu_constructs.images import GpuImage
 from gpu_constructs.instances.catalog import GpuInstance
-from gpu_constructs.network import efa, subnets
+from gpu_constructs.network.efa import Efa
 from gpu_constructs.network.placement import create_placement_group
-from gpu_constructs.network.vpc import as_zone, candidates, create_vpc, describe
+from gpu_constructs.network.vpc import create_vpc, way_out
 from gpu_constructs.node_group import capacity_rules, market, sizes
-from gpu_constructs.node_group import launch_template as node_rules
-from gpu_constructs.node_group.instance_type import InstanceType, resolve
+from gpu_constructs.node_group.instance_type import InstanceType
 from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
+from gpu_constructs.node_group.node import Node
 from gpu_constructs.node_group.node_group import GpuNodeGroup
 from gpu_constructs.storage import checkpoints as checkpoint_storage
-from gpu_constructs.storage import lustre as lustre_storage
+from gpu_constructs.storage import lustre_rules
 from gpu_constructs.storage.checkpoints import Checkpoints
 from gpu_constructs.storage.lustre import LustreStorage
 from gpu_constructs.storage.lustre_rules import Lustre
-from gpu_constructs.tokens import known
+from gpu_constructs.storage.volumes import Volume
+from gpu_constructs.training import rules
+from gpu_constructs.training.rules import Network
 
 
 @jsii.implements(iam.IGrantable, ec2.IConnectable)
@@ -51,15 +53,25 @@ class TrainingCluster(Construct):
             hour in us-east-1) and an S3 gateway endpoint.
         availability_zone: The one zone of nodes and file system. Needed where the subnets are in several; by default,
             with a VPC of the cluster's own, the first of the account, which often has no p4d or p5.
-        vpc_subnets: Subnets of the VPC; the first one in the zone is used. By default the private ones with egress.
+        vpc_subnets: Subnets of the VPC; the first one in the zone is used. By default the private ones with egress, or,
+            in a VPC that has none, the isolated ones, see `gpu_constructs.network.private_vpc`.
         security_groups: Security groups of the nodes beside the cluster's own.
         capacity: How the nodes are bought. By default on demand. On demand and as spot they are in a cluster placement
             group; in a reservation in its own, if it has one; in a Capacity Block, which needs none, in none.
+        efa: Whether and how nodes get EFA. By default wherever the type has it; `Efa.REQUIRED` to be told where it has
+            none.
+        image: The machine image of the nodes. By default the newest Deep Learning Base AMI on Amazon Linux 2023, looked
+            up at each deployment: nodes that start after one may have a newer image than those that run, so pin it for
+            long runs (`GpuImage.dlami(pinned=...)`). V100 and older GPUs need an image of your own.
         file_system: A Lustre file system to create, or one that exists. By default `Lustre.scratch()`: 1200 GiB for
             about 168 USD a month. `Lustre.none()` for none.
         checkpoints: Where checkpoints go. By default a bucket is created, and kept when the stack is deleted.
+        root_volume: The root volume of each node. By default 200 GiB of gp3, about 16 USD a month.
+        data_volume: A second volume of each node, attached as /dev/sdf and empty. By default there is none.
         role: The role of the nodes. By default one is created that lets them be managed by Systems Manager. Either is
             allowed to read and write the checkpoint bucket.
+        allow_retired: Whether a type that AWS has retired (P2, P3, G3) is taken, with a warning. By default it is
+            refused.
 
     Attributes:
         vpc: The VPC.
@@ -88,21 +100,34 @@ class TrainingCluster(Construct):
         vpc_subnets: ec2.SubnetSelection | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         capacity: Capacity = Capacity.on_demand(),
+        efa: Efa = Efa.AUTO,
+        image: GpuImage | None = None,
         file_system: Lustre | LustreStorage | None = None,
         checkpoints: Checkpoints = Checkpoints(),
+        root_volume: Volume | None = None,
+        data_volume: Volume | None = None,
         role: iam.IRole | None = None,
+        allow_retired: bool = False,
     ) -> None:
         super().__init__(scope, id)
-        availability_zone = availability_zone or market.availability_zone(capacity)
-        network = _Network(vpc, vpc_subnets, availability_zone)
+        node = Node(
+            instance_type=instance_type,
+            capacity=capacity,
+            efa=efa,
+            image=image,
+            allow_retired=allow_retired,
+            root_volume=root_volume,
+            data_volume=data_volume,
+            security_groups=1 + len(security_groups),
+        )
+        network = Network(vpc, vpc_subnets, availability_zone or market.availability_zone(capacity))
         file_system = file_system or Lustre.scratch()
-        raise_all(_problems(instance_type, node_count, network, file_system, capacity), self.node.path)
+        raise_all(rules.problems(self, node, node_count, network, file_system), self.node.path)
+        warn(self, {**network.doubts(capacity), **rules.kept_file_system_doubts(file_system, network)})
 
-        if vpc is None:
-            market.warn(self, capacity_rules.zone_doubts(capacity, chosen=availability_zone is not None))
-        self.vpc = vpc or create_vpc(self, "Vpc", availability_zone=availability_zone)
+        self.vpc = vpc or create_vpc(self, "Vpc", availability_zone=network.availability_zone)
         subnet = network.subnet(self.vpc)
-        template = self._create_launch_template(instance_type, security_groups, capacity, role)
+        template = self._create_launch_template(node, security_groups, role)
         self.node_group = self._create_node_group(template, subnet, node_count)
         self.auto_scaling_group = self.node_group.auto_scaling_group
         self.launch_template = template.launch_template
@@ -121,23 +146,24 @@ class TrainingCluster(Construct):
         return self.node_group.grant_principal
 
     def _create_launch_template(
-        self,
-        instance_type: InstanceType,
-        security_groups: Sequence[ec2.ISecurityGroup],
-        capacity: Capacity,
-        role: iam.IRole | None,
+        self, node: Node, security_groups: Sequence[ec2.ISecurityGroup], role: iam.IRole | None
     ) -> GpuLaunchTemplate:
-        instance = resolve(instance_type)
-        together = isinstance(instance, GpuInstance) and capacity_rules.placed_together(capacity, instance)
+        assert isinstance(node.instance, GpuInstance)
+        together = capacity_rules.placed_together(node.capacity, node.instance)
         return GpuLaunchTemplate(
             self,
             "LaunchTemplate",
-            instance_type=instance_type,
+            instance_type=node.instance,
             vpc=self.vpc,
+            image=node.image,
+            capacity=node.capacity,
+            efa=node.efa,
             security_groups=security_groups,
-            capacity=capacity,
             placement_group=create_placement_group(self, "PlacementGroup") if together else None,
+            root_volume=node.root_volume,
+            data_volume=node.data_volume,
             role=role,
+            allow_retired=node.allow_retired,
         )
 
     def _create_node_group(self, template: GpuLaunchTemplate, subnet: ec2.ISubnet, node_count: int) -> GpuNodeGroup:
@@ -151,7 +177,7 @@ class TrainingCluster(Construct):
             desired_capacity=node_count,
         )
         # A node that boots before its way out exists cannot reach Systems Manager or fetch anything.
-        nodes.node.add_dependency(subnet.internet_connectivity_established)
+        nodes.node.add_dependency(*way_out(self.vpc, subnet))
         return nodes
 
     def _create_checkpoint_bucket(self, checkpoints: Checkpoints) -> s3.IBucket:
@@ -160,90 +186,23 @@ class TrainingCluster(Construct):
         return bucket
 
     def _create_file_system(self, wanted: Lustre | LustreStorage, subnet: ec2.ISubnet) -> LustreStorage | None:
-        if isinstance(wanted, Lustre):
-            if wanted.deployment_type is None:
-                return None
-            storage = LustreStorage(self, "FileSystem", vpc=self.vpc, subnet=subnet, lustre=wanted)
-            self._warn_of_kept_file_system(wanted)
-        else:
+        if not isinstance(wanted, Lustre):
             storage = wanted
+        elif wanted.deployment_type is None:
+            return None
+        else:
+            storage = LustreStorage(self, "FileSystem", vpc=self.vpc, subnet=subnet, lustre=wanted)
         storage.allow_from(self)
+        instance = self.node_group.launch_template.instance
+        warn(
+            self,
+            lustre_rules.client_doubts(
+                efa=storage.efa,
+                instance=instance.name,
+                efa_interfaces=instance.max_efa_interfaces,
+                nitro_version=instance.nitro_version,
+            ),
+        )
         # GPU nodes must not bill for the minutes that a file system takes to come up, nor for one that fails.
         self.node_group.node.add_dependency(storage)
         return storage
-
-    def _warn_of_kept_file_system(self, lustre: Lustre) -> None:
-        if lustre.kept and self.vpc.node.scope is self:
-            Annotations.of(self).add_warning_v2(
-                "gpu-constructs:kept-file-system",
-                "the persistent file system is kept when the stack is deleted, and the VPC that the cluster creates "
-                "cannot be deleted before it; pass a vpc of your own, which outlives the stack",
-            )
-
-
-@dataclass(frozen=True)
-class _Network:
-    """Where the user wants the cluster to be."""
-
-    vpc: ec2.IVpc | None
-    selection: ec2.SubnetSelection | None
-    availability_zone: str | None
-
-    def subnet(self, vpc: ec2.IVpc) -> ec2.ISubnet:
-        """Return the subnet of the cluster; only after `problems` found none."""
-        chosen = self._choose(vpc)
-        assert not isinstance(chosen, Problem)
-        return chosen
-
-    def problems(self, instance: GpuInstance | None) -> list[Problem]:
-        """Say why there is no subnet for the cluster; nothing if there is one."""
-        if self.vpc is None:
-            return [] if self.selection is None else [_selection_without_vpc()]
-        chosen = self._choose(self.vpc)
-        if isinstance(chosen, Problem):
-            return [chosen]
-        if instance is None:
-            return []
-        count = len(efa.interfaces(instance))
-        return subnets.public_problems(describe(self.vpc, chosen), interface_count=count)
-
-    def capacity_problems(self, capacity: Capacity) -> list[Problem]:
-        """Say why the zone is not that of the capacity; nothing if it is, or nothing says so."""
-        zones = [] if self.availability_zone is None else [as_zone(self.availability_zone)]
-        return capacity_rules.group_problems(market.plain(capacity), zones, types=1, min_capacity=0)
-
-    def _choose(self, vpc: ec2.IVpc) -> ec2.ISubnet | Problem:
-        found = candidates(vpc, self.selection)
-        if isinstance(found, Problem):
-            return found
-        zone = None if self.availability_zone is None else as_zone(self.availability_zone)
-        index = subnets.choose([describe(vpc, subnet) for subnet in found], zone)
-        return index if isinstance(index, Problem) else found[index]
-
-
-def _problems(
-    instance_type: InstanceType,
-    node_count: int,
-    network: _Network,
-    file_system: Lustre | LustreStorage,
-    capacity: Capacity,
-) -> list[Problem]:
-    instance = resolve(instance_type)
-    facts = None if isinstance(instance, Problem) else instance
-    return [
-        *([instance] if isinstance(instance, Problem) else node_rules.problems(instance)),
-        *sizes.node_count_problems(known(node_count)),
-        *node_rules.capacity_problems(instance, capacity),
-        *network.problems(facts),
-        *network.capacity_problems(capacity),
-        *(lustre_storage.problems(file_system) if isinstance(file_system, Lustre) else []),
-    ]
-
-
-def _selection_without_vpc() -> Problem:
-    return Problem(
-        what="vpc_subnets",
-        given="a selection without a VPC",
-        allowed="left out where the cluster creates its VPC",
-        remedy="pass the vpc whose subnets are selected, or leave vpc_subnets out",
-    )

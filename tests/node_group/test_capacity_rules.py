@@ -85,23 +85,15 @@ def test_placement_group_is_for_capacity_that_is_not_reserved() -> None:
 
 def test_placement_group_forced_on_a_reservation_is_refused() -> None:
     """https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3730: there is no capacity for them."""
-    (problem,) = rules.placement_problems(Capacity.reservation(BLOCK), "cluster", P5, given=True)
+    (problem,) = rules.placement_problems(Capacity.reservation(BLOCK), given=True)
     assert 'prevents "InsufficientInstanceCapacity"' in str(problem)
-    assert rules.placement_problems(Capacity.reservation(BLOCK), "cluster", P5, given=False) == []
+    assert rules.placement_problems(Capacity.reservation(BLOCK), given=False) == []
 
 
 def test_placement_group_with_a_block_is_warned_of() -> None:
-    assert rules.placement_problems(ALL[-1], "cluster", P5, given=True) == []
+    assert rules.placement_problems(ALL[-1], given=True) == []
     assert "blockPlacement" in rules.placement_doubts(ALL[-1], given=True)
     assert rules.placement_doubts(ALL[-1], given=False) == {}
-
-
-def test_placement_strategy_that_the_type_does_not_support_is_refused() -> None:
-    instance = dataclasses.replace(P5, placement_strategies=("spread",))
-    (problem,) = rules.placement_problems(Capacity.on_demand(), "cluster", instance, given=True)
-    assert "of a strategy that the type supports (spread)" in str(problem)
-    assert rules.placement_problems(Capacity.on_demand(), None, instance, given=True) == []
-    assert rules.placement_problems(Capacity.on_demand(), "spread", instance, given=True) == []
 
 
 @pytest.mark.parametrize(("capacity", "count"), list(zip(ALL, [0, 0, 1, 0, 1], strict=True)))

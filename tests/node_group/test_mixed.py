@@ -14,7 +14,7 @@ NAMES = st.sampled_from(catalog.names())
 
 def _problems(name: str, *others: str) -> list[str]:
     instance = GpuInstance.of(name)
-    found = mixed.problems(instance, efa.interfaces(instance), [GpuInstance.of(other) for other in others])
+    found = mixed.problems(instance, efa.Efa.AUTO, [GpuInstance.of(other) for other in others])
     return [str(problem) for problem in found]
 
 
