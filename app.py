@@ -1,15 +1,14 @@
-"""The examples as one CDK app: `cdk synth`, `cdk deploy TrainingStack -c availability_zone=us-east-1d`."""
+"""TrainingStack as a CDK app: `cdk synth`, `cdk deploy TrainingStack -c availability_zone=us-east-1d`.
+
+The other examples have apps of their own, so that `cdk deploy --all` here starts nothing that was not asked for.
+"""
 
 from __future__ import annotations
 
 from aws_cdk import App
 
-from examples.p3dn.stack import P3dnStack
 from examples.training.stack import TrainingStack
 
 app = App()
-zone = app.node.try_get_context("availability_zone")
-TrainingStack(app, "TrainingStack", availability_zone=zone)
-if p3dn_image := app.node.try_get_context("p3dn_image"):
-    P3dnStack(app, "P3dnStack", ami_id=p3dn_image, availability_zone=zone)
+TrainingStack(app, "TrainingStack", availability_zone=app.node.try_get_context("availability_zone"))
 app.synth()

@@ -18,7 +18,7 @@ from examples.capacity_block import stack as capacity_block
 from examples.spot import stack as spot
 from gpu_constructs import GpuInstance
 from gpu_constructs.instances import catalog
-from tests.examples.normalise import normalise
+from gpu_constructs.testing import normalize
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -46,7 +46,7 @@ def template(request: pytest.FixtureRequest, cdk_context: dict[str, Any]) -> dic
 
 
 def test_template(template: dict[str, Any], snapshot: SnapshotAssertion) -> None:
-    assert normalise(template) == snapshot.use_extension(JSONSnapshotExtension)
+    assert normalize(template) == snapshot.use_extension(JSONSnapshotExtension)
 
 
 def test_template_passes_cfn_lint(template: dict[str, Any]) -> None:

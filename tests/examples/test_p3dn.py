@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +14,8 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from examples.p3dn.stack import P3dnStack
 from gpu_constructs import GpuInstance
 from gpu_constructs.instances import catalog
+from gpu_constructs.testing import normalize
 from tests.conftest import warnings
-from tests.examples.normalise import normalise
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -42,7 +39,7 @@ def template(cdk_context: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_template(template: dict[str, Any], snapshot: SnapshotAssertion) -> None:
-    assert normalise(template) == snapshot.use_extension(JSONSnapshotExtension)
+    assert normalize(template) == snapshot.use_extension(JSONSnapshotExtension)
 
 
 def test_stack_passes_validation_and_cdk_nag_and_warns_of_the_type(cdk_context: dict[str, Any]) -> None:
@@ -64,13 +61,6 @@ def test_template_passes_cfn_lint(template: dict[str, Any]) -> None:
     found = cfnlint.lint(json.dumps(template), config=config)
     # The function with which CDK empties the default security group is CDK's own.
     assert [match for match in found if "CustomVpcRestrictDefaultSG" not in match.message] == []
-
-
-@pytest.mark.parametrize("context", [{}, {"p3dn_image": AMI}])
-def test_app_has_the_stack_where_its_image_is_given(tmp_path: Path, context: dict[str, str]) -> None:
-    variables = {**os.environ, "CDK_OUTDIR": str(tmp_path), "CDK_CONTEXT_JSON": json.dumps(context)}
-    subprocess.run([sys.executable, "app.py"], check=True, cwd=ROOT, env=variables)
-    assert Path(tmp_path, "P3dnStack.template.json").exists() is bool(context)
 
 
 def test_page_has_the_price_and_its_day_from_the_catalogue() -> None:

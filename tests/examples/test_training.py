@@ -19,7 +19,7 @@ from examples.training import stack as example
 from examples.training.stack import TrainingStack
 from gpu_constructs import GpuInstance
 from gpu_constructs.instances import catalog
-from tests.examples.normalise import normalise
+from gpu_constructs.testing import normalize
 
 if TYPE_CHECKING:
     from syrupy.assertion import SnapshotAssertion
@@ -41,7 +41,7 @@ def template(cdk_context: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_template(template: dict[str, Any], snapshot: SnapshotAssertion) -> None:
-    assert normalise(template) == snapshot.use_extension(JSONSnapshotExtension)
+    assert normalize(template) == snapshot.use_extension(JSONSnapshotExtension)
 
 
 def test_logical_ids_that_hold_state_never_change(template: dict[str, Any]) -> None:

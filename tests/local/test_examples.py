@@ -22,6 +22,9 @@ class Example:
 
 
 EXAMPLES = [
+    Example("p3dn", "P3dnStack", ("ami_id=ami-0123456789abcdef0",)),
+    Example("p6_b300", "B300Stack"),
+    Example("private_only", "PrivateTrainingStack"),
     Example("spot", "SpotStack"),
     Example(
         "capacity_block",

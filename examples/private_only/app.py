@@ -1,4 +1,4 @@
-"""The example as a CDK app of its own: `cdk deploy --app "python -m examples.private_only"`."""
+"""The example as a CDK app of its own: `cdk deploy --app "python -m examples.private_only.app"`."""
 
 from aws_cdk import App
 

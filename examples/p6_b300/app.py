@@ -1,4 +1,4 @@
-"""The example as a CDK app of its own: `cdk deploy --app "python -m examples.p6_b300"`."""
+"""The example as a CDK app of its own: `cdk deploy --app "python -m examples.p6_b300.app"`."""
 
 from aws_cdk import App
 
