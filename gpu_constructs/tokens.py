@@ -10,10 +10,26 @@ from gpu_constructs.checks import UNKNOWN, Unknown
 
 T = TypeVar("T")
 
+# How CDK writes a token as text, and as a number: one below all that a user could mean.
+# https://docs.aws.amazon.com/cdk/v2/guide/tokens.html
+_TEXT = "${Token["
+_NUMBERS_BELOW = -1e280
+
 
 def known(value: T) -> T | Unknown:
     """Return the value, or `UNKNOWN` if it is a token.
 
     Comparing a token is never right: a number token is a huge negative number, a string token equals nothing.
     """
-    return UNKNOWN if Token.is_unresolved(value) else value
+    return UNKNOWN if is_token(value) else value
+
+
+def is_token(value: object) -> bool:
+    """Return whether a value is a token; of text and numbers without asking CDK, which takes longer than a rule."""
+    if value is None:
+        return False
+    if isinstance(value, str):
+        return _TEXT in value
+    if isinstance(value, (int, float)):
+        return value < _NUMBERS_BELOW
+    return Token.is_unresolved(value)

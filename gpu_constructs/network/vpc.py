@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
 from gpu_constructs.checks import UNKNOWN, Problem, Unknown
 from gpu_constructs.network.subnets import Subnet, Zone
-from gpu_constructs.tokens import known
+from gpu_constructs.tokens import is_token, known
 
 
 def create_vpc(scope: Construct, id: str, *, availability_zone: str | None = None) -> ec2.Vpc:
@@ -92,7 +91,7 @@ def way_out(vpc: ec2.IVpc, subnet: ec2.ISubnet) -> list[IDependable]:
 
 def as_zone(availability_zone: str) -> Zone:
     """Return a zone as the rules see it."""
-    return Zone(name=availability_zone, literal=not Token.is_unresolved(availability_zone))
+    return Zone(name=availability_zone, literal=not is_token(availability_zone))
 
 
 def _cidr(subnet: ec2.ISubnet) -> str | Unknown:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.checks import Problem
 from gpu_constructs.storage import volumes
 from gpu_constructs.storage.volumes import Volume
-from gpu_constructs.tokens import known
+from gpu_constructs.tokens import is_token, known
 
 DATA_DEVICE: Final = "/dev/sdf"
 """The first name that EC2 recommends for volumes beside the root one
@@ -58,7 +57,7 @@ def block_devices(root_device: str, root: Volume | None, data: Volume | None) ->
 def set_unknown_throughput(template: ec2.CfnLaunchTemplate, root: Volume | None, data: Volume | None) -> None:
     """Set throughput that is known only at deploy time: CDK takes the token for a number, and refuses it."""
     for index, volume in enumerate((root, data)):
-        if volume is not None and Token.is_unresolved(volume.throughput_mb_s):
+        if volume is not None and is_token(volume.throughput_mb_s):
             template.add_property_override(
                 f"LaunchTemplateData.BlockDeviceMappings.{index}.Ebs.Throughput", volume.throughput_mb_s
             )
@@ -72,6 +71,6 @@ def _device(name: str, volume: Volume) -> ec2.BlockDevice:
             encrypted=True,
             volume_type=_TYPES[volume.type],
             iops=volume.iops,
-            throughput=None if Token.is_unresolved(volume.throughput_mb_s) else volume.throughput_mb_s,
+            throughput=None if is_token(volume.throughput_mb_s) else volume.throughput_mb_s,
         ),
     )

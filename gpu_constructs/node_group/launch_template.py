@@ -123,15 +123,16 @@ class GpuLaunchTemplate(Construct):
             self, "SecurityGroup", vpc=vpc, description="GPU nodes", efa=efa is not Efa.OFF
         )
         self.launch_template = self._create_launch_template(node)
+        self._connections = self.launch_template.connections
         for group in security_groups:
-            self.launch_template.connections.add_security_group(group)
+            self._connections.add_security_group(group)
         warn_of_groups(self, security_groups, efa=efa_layout.has_efa(self.instance, efa))
         self._set_what_the_l2_lacks(node)
 
     @property
     def connections(self) -> ec2.Connections:
         """The connections of the nodes."""
-        return self.launch_template.connections
+        return self._connections
 
     @property
     def grant_principal(self) -> iam.IPrincipal:
@@ -183,7 +184,7 @@ class GpuLaunchTemplate(Construct):
         interfaces = efa_layout.interfaces(self.instance, self.efa)
         # A subnet that assigns public addresses would otherwise fail the launch of nodes with several interfaces.
         public_address = False if len(interfaces) > 1 else node.public_address
-        groups = Lazy.list(_SecurityGroupIds(self.launch_template.connections))
+        groups = Lazy.list(_SecurityGroupIds(self._connections))
         template = cast("ec2.CfnLaunchTemplate", self.launch_template.node.default_child)
         template.add_property_deletion_override("LaunchTemplateData.SecurityGroupIds")
         template.add_property_override(

@@ -13,7 +13,7 @@ from gpu_constructs.capacity import Capacity, Reservation, price
 from gpu_constructs.checks import UNKNOWN, Unknown
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network.vpc import as_zone
-from gpu_constructs.tokens import known
+from gpu_constructs.tokens import is_token, known
 
 
 def plain(capacity: Capacity) -> Capacity:
@@ -110,7 +110,7 @@ def _max_price(capacity: Capacity) -> str | None:
     assert not isinstance(value, Unknown)
     if value is None:
         return None
-    return Token.as_string(value) if Token.is_unresolved(value) else price(value)
+    return Token.as_string(value) if is_token(value) else price(value)
 
 
 def _on_demand_distribution() -> autoscaling.InstancesDistribution:

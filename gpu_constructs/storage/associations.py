@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from aws_cdk import RemovalPolicy, Stack, Token
+from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -13,7 +13,7 @@ from constructs import Construct
 
 from gpu_constructs.doubts import warn
 from gpu_constructs.storage.lustre_links import Link, PlainLink, s3_path
-from gpu_constructs.tokens import known
+from gpu_constructs.tokens import is_token, known
 
 _EVENTS: Final = ("NEW", "CHANGED", "DELETED")
 _KEY_ACTIONS: Final = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey")
@@ -68,7 +68,7 @@ def create(scope: Construct, file_system_id: str, links: Sequence[Link]) -> None
 
 def _id(link: Link, index: int) -> str:
     # By the directory, so that leaving one link out replaces none of the others; CDK takes no token and no "/".
-    if Token.is_unresolved(link.path):
+    if is_token(link.path):
         return f"Link{index}"
     return link.path.strip("/").replace("/", "|") or "Root"
 

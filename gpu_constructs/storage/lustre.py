@@ -83,9 +83,12 @@ class LustreStorage(Construct):
         # security groups do not permit Lustre LNET network traffic on port 988"
         # (https://docs.aws.amazon.com/fsx/latest/LustreGuide/cannot-create-fs.html).
         file_system.node.add_dependency(*rules)
-        # A file system that is kept keeps its group: EC2 would refuse to delete one that is in use, and so the stack.
-        for resource in (file_system, cast("ec2.CfnSecurityGroup", group.node.default_child), *rules):
-            resource.apply_removal_policy(removal_policy or _default_removal_policy(lustre))
+        policy = removal_policy or _default_removal_policy(lustre)
+        file_system.apply_removal_policy(policy)
+        if policy is not RemovalPolicy.DESTROY:
+            # One that is kept keeps its group: EC2 would refuse to delete one that is in use, and so the stack.
+            for resource in (cast("ec2.CfnSecurityGroup", group.node.default_child), *rules):
+                resource.apply_removal_policy(RemovalPolicy.RETAIN)
         self._describe(file_system.ref, file_system.attr_lustre_mount_name, group, efa=lustre.efa)
         associations.create(self, file_system.ref, lustre.links)
 
@@ -123,9 +126,10 @@ class LustreStorage(Construct):
         See https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
         """
         warn(self, _client_group_doubts(clients, efa=self.efa))
+        peer = clients.connections  # asked once: each question crosses into Python and back
         for port in _ports(efa=self.efa):
-            self.connections.allow_from(clients, port, "Lustre from clients")
-            self.connections.allow_to(clients, port, "Lustre to clients")
+            self.connections.allow_from(peer, port, "Lustre from clients")
+            self.connections.allow_to(peer, port, "Lustre to clients")
 
     def _describe(self, file_system_id: str, mount_name: str, group: ec2.ISecurityGroup, *, efa: bool) -> None:
         stack = Stack.of(self)
