@@ -74,7 +74,7 @@ class LustreStorage(Construct):
         super().__init__(scope, id)
         lustre = lustre or Lustre.scratch()
         raise_all([*_none_problems(lustre), *problems(lustre, self)], self.node.path)
-        warn(self, _doubts(lustre))
+        warn(self, _doubts(lustre, self))
 
         group = self._create_security_group(vpc, efa=lustre.efa)
         rules = _rules_of(group)
@@ -198,8 +198,10 @@ def problems(lustre: Lustre, scope: Construct) -> list[Problem]:
     ]
 
 
-def _doubts(lustre: Lustre) -> dict[str, str]:
+def _doubts(lustre: Lustre, scope: Construct) -> dict[str, str]:
     found = lustre_rules.doubts(
+        deployment_type=lustre.deployment_type,
+        region=known(Stack.of(scope).region),
         storage_type=lustre.storage_type,
         throughput_mb_s=known(lustre.throughput_mb_s),
         metadata_iops=known(lustre.metadata_iops),

@@ -116,7 +116,7 @@ def test_every_wrong_argument_of_intelligent_tiering_is_named(throughput: int, c
     least, most = (8, 65_536_000) if not valid else (8 * throughput // 1000, 32768 * throughput // 1000)
     wrong = {
         "throughput_mb_s": not valid,
-        "read_cache_gib": cache not in {None, 0} and not least <= cache <= most,  # type: ignore[operator]
+        "read_cache_gib": cache not in {None, 0} and not least <= cache <= most,
     }
     found = _problems(Lustre.intelligent_tiering(throughput, cache, efa=efa))
     assert {problem.what for problem in found} == {f"Lustre {what}" for what, is_wrong in wrong.items() if is_wrong}
