@@ -122,7 +122,8 @@ class LustreStorage(Construct):
 
         See https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
         """
-        warn(self, _client_group_doubts(clients, efa=self.efa))
+        if self.efa:
+            warn(self, _group_doubts(self.connections, clients.connections))
         for port in _ports(efa=self.efa):
             self.connections.allow_from(clients, port, "Lustre from clients")
             self.connections.allow_to(clients, port, "Lustre to clients")
@@ -210,15 +211,15 @@ def _doubts(lustre: Lustre, scope: Construct) -> dict[str, str]:
     return {**found, **lustre_links.doubts(associations.plain(lustre.links))}
 
 
-def _client_group_doubts(clients: ec2.IConnectable, *, efa: bool) -> dict[str, str]:
-    groups = clients.connections.security_groups
-    if not efa or any(not group.allow_all_outbound for group in groups):
+def _group_doubts(*sides: ec2.Connections) -> dict[str, str]:
+    # One group that completes the rules is enough: those of all groups of an interface add up.
+    if all(any(not group.allow_all_outbound for group in side.security_groups) for side in sides):
         return {}
     return {
-        "clientsOfEfaFileSystem": "CDK adds no rule by which clients send all traffic to the file system's security "
-        "group where a group of theirs allows all outbound traffic; 0.0.0.0/0 does not cover EFA, so that they may "
-        "mount over TCP alone: add an ec2.CfnSecurityGroupEgress from their group to it, or create the group with "
-        "allow_all_outbound=False (https://github.com/aws/aws-cdk/issues/38558)"
+        "groupsOfEfaFileSystem": "CDK adds no rule for traffic out to another group where a group allows all outbound "
+        "traffic, as imported ones do by default; 0.0.0.0/0 does not cover EFA, so that clients may mount over TCP "
+        "alone: create or import the groups of clients and file system with allow_all_outbound=False, or add an "
+        "ec2.CfnSecurityGroupEgress from each to the other (https://github.com/aws/aws-cdk/issues/38558)"
     }
 
 

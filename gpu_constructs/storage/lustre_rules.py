@@ -252,8 +252,8 @@ def doubts(
     found = {}
     if deployment_type == "PERSISTENT_2" and region in facts.MAYBE_WITHOUT_PERSISTENT_2:
         found["persistent2Region"] = (
-            f"{region} may lack file systems of type PERSISTENT_2; where FSx refuses it, use Lustre.persistent with 50, "
-            "100 or 200 MB/s for each TiB"
+            f"{region} may lack file systems of type PERSISTENT_2; where FSx refuses it, use Lustre.persistent "
+            "with 50, 100 or 200 MB/s for each TiB"
         )
     if storage_type != "INTELLIGENT_TIERING":
         return found
