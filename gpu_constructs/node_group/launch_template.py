@@ -141,6 +141,7 @@ class GpuLaunchTemplate(Construct):
         block_devices.set_unknown_throughput(
             cast("ec2.CfnLaunchTemplate", template.node.default_child), root_volume, data_volume
         )
+        block_devices.acknowledge_old_limit(template, root_volume, data_volume)
         return template
 
     def _set_network_interfaces(self) -> None:
