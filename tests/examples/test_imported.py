@@ -84,7 +84,7 @@ def test_template_passes_cfn_lint(template: dict[str, Any]) -> None:
 
 def _run(context: dict[str, str], directory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "examples.imported.app"],
+        [sys.executable, "-m", "examples.imported"],
         check=False,
         cwd=ROOT,
         capture_output=True,

@@ -1,4 +1,4 @@
-"""The app of ImportedStack: `cdk deploy --app "python -m examples.imported.app" -c vpc_id=... -c subnet_id=...`."""
+"""The app of ImportedStack: `cdk deploy --app "python -m examples.imported" -c vpc_id=... -c subnet_id=...`."""
 
 from __future__ import annotations
 
