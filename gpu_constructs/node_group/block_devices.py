@@ -54,7 +54,7 @@ def block_devices(root_device: str, root: Volume | None, data: Volume | None) ->
         data: A second volume, if there is to be one.
     """
     devices = [_device(root_device, root or DEFAULT_ROOT)]
-    return devices if data is None else [*devices, _device(DATA_DEVICE, data)]
+    return devices if data is None else [*devices, _device(DATA_DEVICE, data, deleted=True)]
 
 
 def set_unknown_throughput(template: ec2.CfnLaunchTemplate, root: Volume | None, data: Volume | None) -> None:
@@ -82,12 +82,15 @@ def acknowledge_old_limit(template: ec2.LaunchTemplate, root: Volume | None, dat
         )
 
 
-def _device(name: str, volume: Volume) -> ec2.BlockDevice:
+def _device(name: str, volume: Volume, *, deleted: bool | None = None) -> ec2.BlockDevice:
+    # Of the root volume the image says that it is deleted with its node; of another one nobody does, and what is left
+    # over is billed on.
     return ec2.BlockDevice(
         device_name=name,
         volume=ec2.BlockDeviceVolume.ebs(
             volume.size_gib,
             encrypted=True,
+            delete_on_termination=deleted,
             volume_type=_TYPES[volume.type],
             iops=volume.iops,
             throughput=None if Token.is_unresolved(volume.throughput_mb_s) else volume.throughput_mb_s,
