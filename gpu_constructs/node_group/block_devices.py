@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from aws_cdk import Acknowledgment, Validations
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.checks import Problem
@@ -16,6 +17,8 @@ DATA_DEVICE: Final = "/dev/sdf"
 (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/device_naming.html)."""
 
 DEFAULT_ROOT: Final = Volume(200)
+
+_OLD_GP3_IOPS: Final = 16_000
 
 _TYPES: Final = {"gp3": ec2.EbsDeviceVolumeType.GP3, "io2": ec2.EbsDeviceVolumeType.IO2}
 
@@ -51,7 +54,7 @@ def block_devices(root_device: str, root: Volume | None, data: Volume | None) ->
         data: A second volume, if there is to be one.
     """
     devices = [_device(root_device, root or DEFAULT_ROOT)]
-    return devices if data is None else [*devices, _device(DATA_DEVICE, data)]
+    return devices if data is None else [*devices, _device(DATA_DEVICE, data, deleted=True)]
 
 
 def set_unknown_throughput(template: ec2.CfnLaunchTemplate, root: Volume | None, data: Volume | None) -> None:
@@ -63,12 +66,31 @@ def set_unknown_throughput(template: ec2.CfnLaunchTemplate, root: Volume | None,
             )
 
 
-def _device(name: str, volume: Volume) -> ec2.BlockDevice:
+def acknowledge_old_limit(template: ec2.LaunchTemplate, root: Volume | None, data: Volume | None) -> None:
+    """Let gp3 volumes of more than 16000 IOPS past the validation that CDK brings along.
+
+    It still has an older limit of EBS, and would fail a template that EC2 accepts; the volumes of the
+    template have been checked against today's.
+    """
+    speeds = [known(volume.iops) for volume in (root, data) if volume is not None and volume.type == "gp3"]
+    if any(isinstance(iops, int) and iops > _OLD_GP3_IOPS for iops in speeds):
+        Validations.of(template).acknowledge(
+            Acknowledgment(
+                id="CloudFormation-Validate::E3671",
+                reason="EBS allows 80000 IOPS of gp3 (https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html)",
+            )
+        )
+
+
+def _device(name: str, volume: Volume, *, deleted: bool | None = None) -> ec2.BlockDevice:
+    # Of the root volume the image says that it is deleted with its node; of another one nobody does, and what is left
+    # over is billed on.
     return ec2.BlockDevice(
         device_name=name,
         volume=ec2.BlockDeviceVolume.ebs(
             volume.size_gib,
             encrypted=True,
+            delete_on_termination=deleted,
             volume_type=_TYPES[volume.type],
             iops=volume.iops,
             throughput=None if is_token(volume.throughput_mb_s) else volume.throughput_mb_s,

@@ -172,6 +172,7 @@ class GpuLaunchTemplate(Construct):
         )
         # The name of instances and volumes; CDK would end it in "/Resource".
         Tags.of(template).add("Name", self.node.path)
+        block_devices.acknowledge_old_limit(template, node.root_volume, node.data_volume)
         return template
 
     def _set_what_the_l2_lacks(self, node: Node) -> None:

@@ -74,7 +74,7 @@ class LustreStorage(Construct):
         super().__init__(scope, id)
         lustre = lustre or Lustre.scratch()
         raise_all([*_none_problems(lustre), *problems(lustre, self)], self.node.path)
-        warn(self, _doubts(lustre))
+        warn(self, _doubts(lustre, self))
 
         group = self._create_security_group(vpc, efa=lustre.efa)
         rules = _rules_of(group)
@@ -125,8 +125,9 @@ class LustreStorage(Construct):
 
         See https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
         """
-        warn(self, _client_group_doubts(clients, efa=self.efa))
         peer = clients.connections  # asked once: each question crosses into Python and back
+        if self.efa:
+            warn(self, _group_doubts(self.connections, peer))
         for port in _ports(efa=self.efa):
             self.connections.allow_from(peer, port, "Lustre from clients")
             self.connections.allow_to(peer, port, "Lustre to clients")
@@ -202,8 +203,10 @@ def problems(lustre: Lustre, scope: Construct) -> list[Problem]:
     ]
 
 
-def _doubts(lustre: Lustre) -> dict[str, str]:
+def _doubts(lustre: Lustre, scope: Construct) -> dict[str, str]:
     found = lustre_rules.doubts(
+        deployment_type=lustre.deployment_type,
+        region=known(Stack.of(scope).region),
         storage_type=lustre.storage_type,
         throughput_mb_s=known(lustre.throughput_mb_s),
         metadata_iops=known(lustre.metadata_iops),
@@ -212,15 +215,15 @@ def _doubts(lustre: Lustre) -> dict[str, str]:
     return {**found, **lustre_links.doubts(associations.plain(lustre.links))}
 
 
-def _client_group_doubts(clients: ec2.IConnectable, *, efa: bool) -> dict[str, str]:
-    groups = clients.connections.security_groups
-    if not efa or any(not group.allow_all_outbound for group in groups):
+def _group_doubts(*sides: ec2.Connections) -> dict[str, str]:
+    # One group that completes the rules is enough: those of all groups of an interface add up.
+    if all(any(not group.allow_all_outbound for group in side.security_groups) for side in sides):
         return {}
     return {
-        "clientsOfEfaFileSystem": "CDK adds no rule by which clients send all traffic to the file system's security "
-        "group where a group of theirs allows all outbound traffic; 0.0.0.0/0 does not cover EFA, so that they may "
-        "mount over TCP alone: add an ec2.CfnSecurityGroupEgress from their group to it, or create the group with "
-        "allow_all_outbound=False (https://github.com/aws/aws-cdk/issues/38558)"
+        "groupsOfEfaFileSystem": "CDK adds no rule for traffic out to another group where a group allows all outbound "
+        "traffic, as imported ones do by default; 0.0.0.0/0 does not cover EFA, so that clients may mount over TCP "
+        "alone: create or import the groups of clients and file system with allow_all_outbound=False, or add an "
+        "ec2.CfnSecurityGroupEgress from each to the other (https://github.com/aws/aws-cdk/issues/38558)"
     }
 
 

@@ -148,7 +148,7 @@ def _size_problems(
 def _only_persistent_2(what: str, given: object) -> Problem:
     return Problem(
         what=f"Lustre {what}",
-        given=repr(given),
+        given=str(given) if given is UNKNOWN else repr(given),
         allowed=f"left out but for {_WITH_METADATA}",
         remedy="leave it out, or choose such a throughput",
     )

@@ -117,6 +117,22 @@ METADATA_IOPS: Final = Sizes(single=(1500, 3000, 6000), step=12000, most=192_000
 ELASTIC_METADATA_IOPS: Final = (6000, 12000)
 """Metadata IOPS of an Intelligent-Tiering file system on which all editions of the documentation agree."""
 
+MAYBE_WITHOUT_PERSISTENT_2: Final = frozenset(
+    {
+        "af-south-1",
+        "ap-south-2",
+        "ap-southeast-4",
+        "eu-central-2",
+        "eu-south-1",
+        "me-central-1",
+        "me-south-1",
+        "us-gov-east-1",
+        "us-gov-west-1",
+    }
+)
+"""Regions that had PERSISTENT_1 alone when last looked at, and may have got PERSISTENT_2 since
+(https://docs.aws.amazon.com/fsx/latest/LustreGuide/using-fsx-lustre.html)."""
+
 EFA_NITRO_VERSION: Final = 4
 """The first Nitro version whose instances reach a file system by EFA; older ones mount it over TCP
 (https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html)."""

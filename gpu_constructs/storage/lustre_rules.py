@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpu_constructs.checks import Problem, Unknown
+from gpu_constructs.checks import UNKNOWN, Problem, Unknown
 from gpu_constructs.storage import lustre_checks as checks
 from gpu_constructs.storage import lustre_facts as facts
 from gpu_constructs.storage.lustre_checks import MetadataIops
@@ -186,7 +186,7 @@ class Lustre:
         allowed to use the bucket's own KMS key; a key that is imported gets a warning.
 
         Args:
-            bucket: A bucket of the same Region and account.
+            bucket: A bucket of the same Region.
             path: The directory, from the root of the file system. At most 8, none inside another; "/" only as the only
                 one.
             prefix: What the keys of the objects start with, for a part of the bucket. Unique in each bucket.
@@ -241,15 +241,22 @@ def problems(
 
 def doubts(
     *,
+    deployment_type: DeploymentType | None,
     storage_type: StorageType,
     throughput_mb_s: int | Unknown | None,
     metadata_iops: MetadataIops | Unknown | None,
     linked: bool,
+    region: str | Unknown = UNKNOWN,
 ) -> dict[str, str]:
     """Say what looks wrong but is not known to be refused, by the code of the warning."""
-    if storage_type != "INTELLIGENT_TIERING":
-        return {}
     found = {}
+    if deployment_type == "PERSISTENT_2" and region in facts.MAYBE_WITHOUT_PERSISTENT_2:
+        found["persistent2Region"] = (
+            f"{region} may lack file systems of type PERSISTENT_2; where FSx refuses it, use Lustre.persistent "
+            "with 50, 100 or 200 MB/s for each TiB"
+        )
+    if storage_type != "INTELLIGENT_TIERING":
+        return found
     if throughput_mb_s in facts.ELASTIC_MB_S.single:
         found["elasticThroughput"] = (
             f"Lustre throughput_mb_s of {throughput_mb_s} is new; where FSx refuses it, use a multiple of 4000"

@@ -18,6 +18,7 @@ from gpu_constructs.checks import raise_all
 from gpu_constructs.doubts import warn
 from gpu_constructs.images import GpuImage
 from gpu_constructs.instances.catalog import GpuInstance
+from gpu_constructs.network import efa as efa_layout
 from gpu_constructs.network.efa import Efa
 from gpu_constructs.network.placement import create_placement_group
 from gpu_constructs.network.vpc import create_vpc, way_out
@@ -193,13 +194,14 @@ class TrainingCluster(Construct):
         else:
             storage = LustreStorage(self, "FileSystem", vpc=self.vpc, subnet=subnet, lustre=wanted)
         storage.allow_from(self)
-        instance = self.node_group.launch_template.instance
+        template = self.node_group.launch_template
+        instance = template.instance
         warn(
             self,
             lustre_rules.client_doubts(
                 efa=storage.efa,
                 instance=instance.name,
-                efa_interfaces=instance.max_efa_interfaces,
+                efa_interfaces=instance.max_efa_interfaces if efa_layout.has_efa(instance, template.efa) else 0,
                 nitro_version=instance.nitro_version,
             ),
         )

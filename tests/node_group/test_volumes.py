@@ -34,7 +34,13 @@ def test_volumes_have_the_speed_that_was_asked_for(stack: Stack, vpc: ec2.Vpc) -
         },
         {
             "DeviceName": "/dev/sdf",
-            "Ebs": {"Encrypted": True, "Iops": 100_000, "VolumeSize": 4000, "VolumeType": "io2"},
+            "Ebs": {
+                "DeleteOnTermination": True,
+                "Encrypted": True,
+                "Iops": 100_000,
+                "VolumeSize": 4000,
+                "VolumeType": "io2",
+            },
         },
     ]
 

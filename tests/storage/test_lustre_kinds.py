@@ -33,6 +33,7 @@ def _found(lustre: Lustre) -> list[str]:
 def _doubts(lustre: Lustre, *, linked: bool = False) -> set[str]:
     return set(
         doubts(
+            deployment_type=lustre.deployment_type,
             storage_type=lustre.storage_type,
             throughput_mb_s=lustre.throughput_mb_s,
             metadata_iops=lustre.metadata_iops,
@@ -283,3 +284,26 @@ def test_clients_that_miss_the_efa_of_a_file_system(
     found = client_doubts(efa=efa, instance="x", efa_interfaces=interfaces, nitro_version=nitro)
     assert bool(found) == bool(message)
     assert not message or message in found["fileSystemOverTcp"]
+
+
+@pytest.mark.parametrize(
+    ("lustre", "region", "doubted"),
+    [
+        (Lustre.persistent(1200, 125), "eu-south-1", True),
+        (ELASTIC(4000), "us-gov-west-1", True),
+        (Lustre.persistent(1200, 100), "eu-south-1", False),
+        (Lustre.scratch(), "eu-south-1", False),
+        (Lustre.persistent(1200, 125), "us-east-1", False),
+        (Lustre.persistent(1200, 125), UNKNOWN, False),
+    ],
+)
+def test_regions_that_may_lack_the_second_generation_are_warned_of(lustre: Lustre, region: Any, doubted: bool) -> None:
+    found = doubts(
+        deployment_type=lustre.deployment_type,
+        storage_type=lustre.storage_type,
+        throughput_mb_s=lustre.throughput_mb_s,
+        metadata_iops=lustre.metadata_iops,
+        linked=False,
+        region=region,
+    )
+    assert ("persistent2Region" in found) == doubted

@@ -149,12 +149,16 @@ def test_clients_whose_rules_cannot_be_completed_are_warned_of_with_efa_alone(
     assert [("0.0.0.0/0 does not cover EFA" in text) for text in warnings(stack)] == [True] * efa
 
 
-def test_imported_file_system_with_efa_lets_all_traffic_through(stack: Stack, vpc: ec2.Vpc) -> None:
-    group = ec2.SecurityGroup.from_security_group_id(stack, "Imported", "sg-0123456789abcdef0")
+@pytest.mark.parametrize("all_outbound", [True, False])
+def test_imported_file_system_with_efa_lets_all_traffic_through(stack: Stack, vpc: ec2.Vpc, all_outbound: bool) -> None:
+    group = ec2.SecurityGroup.from_security_group_id(
+        stack, "Imported", "sg-0123456789abcdef0", allow_all_outbound=all_outbound
+    )
     storage = LustreStorage.from_attributes(stack, "Data", "fs-0123456789abcdef0", "abcdefgh", group, efa=True)
     storage.allow_from(ec2.SecurityGroup(stack, "Client", vpc=vpc, allow_all_outbound=False))
     rules = resources(stack, "AWS::EC2::SecurityGroupIngress").values()
     assert {rule["Properties"]["IpProtocol"] for rule in rules} == {"-1"}
+    assert [("0.0.0.0/0 does not cover EFA" in text) for text in warnings(stack)] == [True] * all_outbound
 
 
 def test_link_mirrors_a_bucket(stack: Stack, vpc: ec2.Vpc) -> None:
