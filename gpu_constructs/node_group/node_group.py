@@ -59,7 +59,8 @@ class GpuNodeGroup(Construct):
 
     Raises:
         GpuConstructsError: If Auto Scaling would refuse the sizes, the subnets or the types, nodes cannot be bought in
-            this way there, or nodes with several interfaces would be in a public subnet.
+            this way there, nodes with several interfaces would be in a public subnet, or the subnets have fewer IP
+            addresses than the nodes take at first.
 
     The L2 beneath is `group.auto_scaling_group`, and its `node.default_child` the L1.
     """
@@ -83,7 +84,8 @@ class GpuNodeGroup(Construct):
         types = self._check(size, subnets_chosen, instance_types)
         self.auto_scaling_group = self._create_group(size, cast("Sequence[ec2.ISubnet]", subnets_chosen), types)
         self.calendar = self._create_calendar(size)
-        self.node.add_validation(_WarmPools(self.auto_scaling_group, launch_template.capacity))
+        if launch_template.capacity.market == "capacity-block":
+            self.node.add_validation(_WarmPools(self.auto_scaling_group, launch_template.capacity))
 
     @property
     def connections(self) -> ec2.Connections:
