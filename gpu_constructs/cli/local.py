@@ -125,7 +125,9 @@ def demo(
     verbose: Verbose = False,
 ) -> None:
     """Start a local AWS, deploy stacks into it, show what was created, remove everything and stop."""
-    signal.signal(signal.SIGTERM, _interrupt)  # so that a `kill` cleans up as Ctrl-C does
+    # A `kill` cleans up as Ctrl-C does, and so does Ctrl-C itself where the shell has it ignored (in the background).
+    for interruption in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(interruption, _interrupt)
     started = time.monotonic()
     names = ", ".join(stacks)
     _step(1, "Starting a local AWS on loopback; no account, no key of yours is used")

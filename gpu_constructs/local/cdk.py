@@ -110,10 +110,10 @@ class CdkCli:
         )
         lines: deque[str] = deque(maxlen=_REMEMBERED_LINES)
         with subprocess.Popen(
-            command,
+            [sys.executable, str(Path(__file__).with_name("tether.py")), *command],
             cwd=folder,
             env=environment,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # held open: see tether.py
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -121,7 +121,8 @@ class CdkCli:
             errors="replace",
             start_new_session=True,
         ) as process:
-            assert process.stdout is not None  # because of PIPE
+            assert process.stdout is not None
+            assert process.stdin is not None
             try:
                 for line in process.stdout:
                     lines.append(line.rstrip())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,16 @@ from gpu_constructs.local import LocalAws
 ROOT = Path(__file__).parents[2]
 
 _numbers = itertools.count()
+
+
+def is_there(pid: int) -> bool:
+    """Whether a process has not ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")  # one that has ended stays there until its parent has asked
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 @pytest.fixture(scope="session")

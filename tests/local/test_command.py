@@ -18,7 +18,7 @@ from rich.console import Console
 
 from gpu_constructs.cli.progress import Progress
 from gpu_constructs.local import LocalAws
-from tests.local.conftest import ROOT
+from tests.local.conftest import ROOT, is_there
 
 pytestmark = [pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.timeout(300)]
 
@@ -137,7 +137,8 @@ def test_a_demo_that_fails_says_why_in_one_line_and_keeps_the_log(home: Path, pr
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_demo_leaves_nothing_running(home: Path, project: Path, how: signal.Signals) -> None:
-    (project / "app.py").write_text("print('interrupt me now', flush=True)\nimport time\ntime.sleep(600)\n")
+    app = "import os, time\nprint('interrupt me now', os.getpid(), flush=True)\ntime.sleep(600)\n"
+    (project / "app.py").write_text(app)
     demo = subprocess.Popen(
         command("demo", "Small", "--verbose"),
         cwd=project,
@@ -147,8 +148,11 @@ def test_an_interrupted_demo_leaves_nothing_running(home: Path, project: Path, h
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     assert demo.stdout is not None
-    while "interrupt me now" not in demo.stdout.readline():
+    line = ""
+    while "interrupt me now" not in line:
+        line = demo.stdout.readline()
         assert demo.poll() is None
+    app_pid = int(line.split()[-1])
     (aws,) = LocalAws.running()
 
     demo.send_signal(how)
@@ -157,7 +161,7 @@ def test_an_interrupted_demo_leaves_nothing_running(home: Path, project: Path, h
     if how is not signal.SIGKILL:
         assert demo.returncode == 130
         assert list(home.glob("server-*")) == []
-    while aws.answers():
+    while aws.answers() or is_there(app_pid):
         pass
     assert LocalAws.running() == []
 

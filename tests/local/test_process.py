@@ -17,7 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from gpu_constructs.local import LocalAws, LocalAwsError
-from tests.local.conftest import ROOT
+from tests.local.conftest import ROOT, is_there
 
 pytestmark = [pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.usefixtures("local_home")]
 
@@ -33,18 +33,9 @@ def _gone(pid: int) -> bool:
     """Wait until a process has ended, at most as long as the test may take."""
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, 0)
-    while _is_there(pid):
+    while is_there(pid):
         pass
     return True
-
-
-def _is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    state = Path(f"/proc/{pid}/stat")  # one that has ended stays there until its parent has asked
-    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_account_and_region_are_free() -> None:
