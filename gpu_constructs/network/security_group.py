@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from aws_cdk import Annotations, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
+
+from gpu_constructs.doubts import warn
 
 _GROUPS_PER_INTERFACE: Final = 5  # the default quota; AWS raises it on request
 
@@ -69,22 +71,22 @@ def warn_of_groups(scope: Construct, groups: Sequence[ec2.ISecurityGroup], *, ef
         groups: The groups beside the nodes' own.
         efa: Whether the nodes have EFA interfaces.
     """
+    found = {}
     if len(groups) >= _GROUPS_PER_INTERFACE:
-        Annotations.of(scope).add_warning_v2(
-            "gpu-constructs:manySecurityGroups",
+        found["manySecurityGroups"] = (
             f"{len(groups)} security groups beside the nodes' own, on each interface; EC2 allows "
             f"{_GROUPS_PER_INTERFACE} on an interface unless AWS has raised the quota (SecurityGroupsPerInterface"
-            "LimitExceeded, https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html)",
+            "LimitExceeded, https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html)"
         )
     unseen = [group for group in groups if not _lets_itself_out(group)] if efa else []
     if unseen:
-        Annotations.of(scope).add_warning_v2(
-            "gpu-constructs:securityGroupsWithEfa",
+        found["securityGroupsWithEfa"] = (
             f"no rule is seen by which {', '.join(group.node.path for group in unseen)} lets all traffic out to "
             "itself; EFA between the nodes works by their own group, but where others are checked too (SageMaker "
             "HyperPod asks for the rule in each), add egress of all traffic to the group itself: 0.0.0.0/0 does not "
-            "cover EFA (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security)",
+            "cover EFA (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security)"
         )
+    warn(scope, found)
 
 
 def _lets_itself_out(group: ec2.ISecurityGroup) -> bool:

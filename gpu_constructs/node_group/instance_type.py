@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from aws_cdk import Annotations
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from gpu_constructs.checks import UNKNOWN, Problem
+from gpu_constructs.doubts import warn
 from gpu_constructs.instances import catalog
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.tokens import known
@@ -34,11 +34,8 @@ def resolve(instance_type: InstanceType, *, allow_retired: bool = False) -> GpuI
 
 def warn_of_type(scope: Construct, instance: GpuInstance) -> None:
     """Warn of a type that is retired or in doubt, and where facts stated by hand differ from the catalogue."""
-    for what, text in catalog.notices(instance).items():
-        Annotations.of(scope).add_warning_v2(f"gpu-constructs:{what}", text)
+    warn(scope, catalog.notices(instance))
     different = catalog.differences(instance)
     if different:
-        Annotations.of(scope).add_warning_v2(
-            "gpu-constructs:instanceDiffersFromCatalogue",
-            f"GpuInstance({instance.name!r}) was stated by hand and wins over the catalogue: {'; '.join(different)}",
-        )
+        text = f"GpuInstance({instance.name!r}) was stated by hand and wins over the catalogue: {'; '.join(different)}"
+        warn(scope, {"instanceDiffersFromCatalogue": text})
