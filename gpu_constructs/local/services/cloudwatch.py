@@ -6,7 +6,7 @@ from typing import Any
 
 from moto.cloudwatch.models import Dimension, Metric, MetricDataQuery, MetricStat, cloudwatch_backends
 
-from gpu_constructs.local.services.cloudformation import LocalResource
+from gpu_constructs.local.services.cloudformation import LocalResource, whole_number
 
 
 def install() -> None:
@@ -36,9 +36,9 @@ class _Alarm(LocalResource):
             namespace=properties.get("Namespace"),
             metric_name=properties.get("MetricName"),
             comparison_operator=properties.get("ComparisonOperator"),
-            evaluation_periods=_whole(properties.get("EvaluationPeriods")),
-            datapoints_to_alarm=_whole(properties.get("DatapointsToAlarm")),
-            period=_whole(properties.get("Period")),
+            evaluation_periods=whole_number(properties.get("EvaluationPeriods")),
+            datapoints_to_alarm=whole_number(properties.get("DatapointsToAlarm")),
+            period=whole_number(properties.get("Period")),
             threshold=None if properties.get("Threshold") is None else float(properties["Threshold"]),
             statistic=properties.get("Statistic"),
             extended_statistic=properties.get("ExtendedStatistic"),
@@ -71,10 +71,6 @@ class CompositeAlarmResource(_Alarm):
     """AWS::CloudWatch::CompositeAlarm."""
 
     TYPE = "AWS::CloudWatch::CompositeAlarm"
-
-
-def _whole(value: Any) -> int | None:
-    return None if value is None else int(value)
 
 
 def _query(query: dict[str, Any]) -> MetricDataQuery:

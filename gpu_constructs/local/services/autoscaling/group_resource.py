@@ -13,6 +13,7 @@ from gpu_constructs.local.extend import add_method, replace_method
 from gpu_constructs.local.services.autoscaling.groups import apply_further_settings
 from gpu_constructs.local.services.autoscaling.hooks import inline_hooks, put_hook
 from gpu_constructs.local.services.autoscaling.records import record
+from gpu_constructs.local.services.cloudformation import whole_number
 
 _NAME, _HOOKS = "AutoScalingGroupName", "LifecycleHookSpecificationList"
 _ATTRIBUTES = {"AutoScalingGroupARN": "arn", "AutoScalingGroupName": "name"}
@@ -41,15 +42,15 @@ def _create(
         group = backend.create_auto_scaling_group(
             name=resource_name,
             availability_zones=properties.get("AvailabilityZones") or [],
-            desired_capacity=_whole(properties.get("DesiredCapacity")),
-            max_size=_whole(properties.get("MaxSize")),
-            min_size=_whole(properties.get("MinSize")),
+            desired_capacity=whole_number(properties.get("DesiredCapacity")),
+            max_size=whole_number(properties.get("MaxSize")),
+            min_size=whole_number(properties.get("MinSize")),
             launch_config_name=properties.get("LaunchConfigurationName"),
             launch_template=properties.get("LaunchTemplate") or {},
             mixed_instances_policy=properties.get("MixedInstancesPolicy") or {},
             vpc_zone_identifier=",".join(properties.get("VPCZoneIdentifier") or []) or None,
-            default_cooldown=_whole(properties.get("Cooldown")),
-            health_check_period=_whole(properties.get("HealthCheckGracePeriod")),
+            default_cooldown=whole_number(properties.get("Cooldown")),
+            health_check_period=whole_number(properties.get("HealthCheckGracePeriod")),
             health_check_type=properties.get("HealthCheckType"),
             load_balancers=list(properties.get("LoadBalancerNames") or []),
             target_group_arns=list(properties.get("TargetGroupARNs") or []),
@@ -91,12 +92,12 @@ def _update(
     group.update(
         availability_zones=properties.get("AvailabilityZones") or [],
         desired_capacity=_desired(group, properties, before),
-        max_size=_whole(properties.get("MaxSize")),
-        min_size=_whole(properties.get("MinSize")),
+        max_size=whole_number(properties.get("MaxSize")),
+        min_size=whole_number(properties.get("MinSize")),
         launch_config_name=properties.get("LaunchConfigurationName") or "",
         launch_template=properties.get("LaunchTemplate") or {},
         vpc_zone_identifier=",".join(properties.get("VPCZoneIdentifier") or []),
-        health_check_period=_whole(properties.get("HealthCheckGracePeriod")) or 0,
+        health_check_period=whole_number(properties.get("HealthCheckGracePeriod")) or 0,
         health_check_type=properties.get("HealthCheckType") or "EC2",
         new_instances_protected_from_scale_in=_yes(properties.get("NewInstancesProtectedFromScaleIn")),
         mixed_instances_policy=properties.get("MixedInstancesPolicy"),
@@ -110,8 +111,8 @@ def _desired(group: FakeAutoScalingGroup, properties: dict[str, Any], before: di
 
     The limits move it when they have to.
     """
-    asked = _whole(properties.get("DesiredCapacity"))
-    if asked is not None and asked != _whole(before.get("DesiredCapacity")):
+    asked = whole_number(properties.get("DesiredCapacity"))
+    if asked is not None and asked != whole_number(before.get("DesiredCapacity")):
         return asked
     return None
 
@@ -154,10 +155,6 @@ def _has_cfn_attr(cls: type[FakeAutoScalingGroup], attr: str) -> bool:
 def get_cfn_attribute(self: FakeAutoScalingGroup, attribute_name: str) -> str:
     """What `Fn::GetAtt` gives: the ARN and the name."""
     return str(getattr(self, _ATTRIBUTES[attribute_name]))
-
-
-def _whole(value: Any) -> int | None:
-    return None if value is None else int(value)
 
 
 def _yes(value: Any) -> bool:

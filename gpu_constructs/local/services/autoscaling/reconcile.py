@@ -18,8 +18,8 @@ from gpu_constructs.local.services.autoscaling.launch import weight
 from gpu_constructs.local.services.autoscaling.records import (
     counted,
     everyone,
+    may_launch,
     member,
-    record,
     suspended,
     timestamp,
 )
@@ -146,8 +146,7 @@ def _scale_in(group: FakeAutoScalingGroup, surplus: int, because: str) -> None:
 
 
 def _scale_out(group: FakeAutoScalingGroup, missing: int, because: str) -> None:
-    blocked = record(group).no_launch_before
-    if suspended(group, "Launch") or (blocked is not None and blocked > clock.now()):
+    if not may_launch(group):
         return
     before = len(counted(group))
     cause = f"At {timestamp()} an instance was launched in response to an unhealthy instance needing to be replaced."

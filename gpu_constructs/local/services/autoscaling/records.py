@@ -97,6 +97,12 @@ def suspended(group: FakeAutoScalingGroup, *processes: str) -> bool:
     return any(entry["ProcessName"] in processes for entry in group.suspended_processes)
 
 
+def may_launch(group: FakeAutoScalingGroup) -> bool:
+    """Whether the group launches instances now: not while that is suspended, nor just after EC2 refused one."""
+    blocked = record(group).no_launch_before
+    return not suspended(group, "Launch") and (blocked is None or blocked <= clock.now())
+
+
 def timestamp() -> str:
     """Now, as it is written in the cause of an activity."""
     return clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")

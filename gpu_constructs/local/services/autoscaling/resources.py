@@ -9,7 +9,7 @@ from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, au
 from gpu_constructs.local.services.autoscaling import warm_pool
 from gpu_constructs.local.services.autoscaling.groups import find_group
 from gpu_constructs.local.services.autoscaling.hooks import put_hook
-from gpu_constructs.local.services.cloudformation import LocalResource
+from gpu_constructs.local.services.cloudformation import LocalResource, whole_number
 
 
 class _OfGroup(LocalResource):
@@ -120,15 +120,11 @@ def _put_policy(backend: AutoScalingBackend, group: FakeAutoScalingGroup, name: 
         "adjustment_type": properties.get("AdjustmentType"),
         "as_name": group.name,
         "min_adjustment_magnitude": properties.get("MinAdjustmentMagnitude"),
-        "scaling_adjustment": _whole(properties.get("ScalingAdjustment")),
-        "cooldown": _whole(properties.get("Cooldown")),
+        "scaling_adjustment": whole_number(properties.get("ScalingAdjustment")),
+        "cooldown": whole_number(properties.get("Cooldown")),
         "target_tracking_config": properties.get("TargetTrackingConfiguration") or {},
         "step_adjustments": properties.get("StepAdjustments") or [],
         "estimated_instance_warmup": properties.get("EstimatedInstanceWarmup"),
         "predictive_scaling_configuration": properties.get("PredictiveScalingConfiguration") or {},
     }
     return backend.put_scaling_policy(**settings).arn
-
-
-def _whole(value: Any) -> int | None:
-    return None if value is None else int(value)

@@ -11,10 +11,9 @@ from typing import Any
 from moto.autoscaling.exceptions import ValidationError
 from moto.autoscaling.models import FakeAutoScalingGroup, FakeWarmPool, InstanceState
 
-from gpu_constructs.local.clock import clock
 from gpu_constructs.local.services.autoscaling import transitions
 from gpu_constructs.local.services.autoscaling.capacity import warm_pool_size
-from gpu_constructs.local.services.autoscaling.records import record, suspended, timestamp
+from gpu_constructs.local.services.autoscaling.records import may_launch, record, suspended, timestamp
 
 _POOL_STATES = ("Stopped", "Running", "Hibernated")
 _NO_LIMIT = -1
@@ -106,8 +105,7 @@ def fill(group: FakeAutoScalingGroup) -> None:
         for state in staying(group)[-surplus:]:
             cause = f"At {timestamp()} instance {state.instance_id} was selected for termination from the warm pool."
             transitions.terminate(group, state, cause)
-    blocked = record(group).no_launch_before
-    if not suspended(group, "Launch") and (blocked is None or blocked <= clock.now()):
+    if may_launch(group):
         for _ in range(-surplus):
             if not transitions.launch(
                 group, f"At {timestamp()} an instance was launched into the warm pool.", warm=True

@@ -128,6 +128,11 @@ class NotRun(NotCreated):
         self.physical_resource_id = f"not-run-{name}-{mock_random.get_random_hex(8)}"
 
 
+def whole_number(value: Any) -> int | None:
+    """A number of a template, which may be written as text; None for a property that is left out."""
+    return None if value is None else int(value)
+
+
 def class_for(resource_type: str) -> type[CloudFormationModel]:
     """The class behind a CloudFormation type: ours, else moto's, else a stand-in that is reported as such."""
     if resource_type in _added:
