@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from rich.console import Console
 from rich.markup import escape
 from typer import Typer
 
-from gpu_constructs.cli import catalog, local
+from gpu_constructs.cli import catalog, local, show
 from gpu_constructs.local.errors import LocalAwsError
 
 app = Typer(
@@ -27,7 +26,7 @@ def main() -> None:
     try:
         app()
     except LocalAwsError as error:
-        Console(stderr=True, soft_wrap=True, highlight=False).print(f"[red]error:[/red] {escape(str(error))}")
+        show.error_console().print(f"[red]error:[/red] {escape(str(error))}")
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -24,9 +24,14 @@ _UNFINISHED = {
 }
 
 
+def error_console() -> Console:
+    """The error stream, as it is when it is asked for."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
 def progress_console(*, json_output: bool) -> Console:
     """Where progress goes: to the error stream where the output is for a machine."""
-    return Console(stderr=True, highlight=False, soft_wrap=True) if json_output else console
+    return error_console() if json_output else console
 
 
 def as_json(value: Any) -> None:
