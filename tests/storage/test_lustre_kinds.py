@@ -9,25 +9,9 @@ import pytest
 from gpu_constructs.checks import UNKNOWN
 from gpu_constructs.storage.lustre_facts import KINDS, automatic_metadata_iops
 from gpu_constructs.storage.lustre_rules import Lustre, client_doubts, doubts, problems
+from tests.storage.judged import messages
 
 ELASTIC = Lustre.intelligent_tiering
-
-
-def _found(lustre: Lustre) -> list[str]:
-    return [
-        str(problem)
-        for problem in problems(
-            deployment_type=lustre.deployment_type,
-            storage_type=lustre.storage_type,
-            capacity_gib=lustre.capacity_gib,
-            throughput_mb_s_per_tib=lustre.throughput_mb_s_per_tib,
-            throughput_mb_s=lustre.throughput_mb_s,
-            read_cache_gib=lustre.read_cache_gib,
-            efa=lustre.efa,
-            metadata_iops=lustre.metadata_iops,
-            linked=bool(lustre.links),
-        )
-    ]
 
 
 def _doubts(lustre: Lustre, *, linked: bool = False) -> set[str]:
@@ -113,14 +97,14 @@ def _doubts(lustre: Lustre, *, linked: bool = False) -> set[str]:
     ],
 )
 def test_rule(accepted: Lustre, refused: Lustre, message: str) -> None:
-    assert _found(accepted) == []
-    (problem,) = _found(refused)
+    assert messages(accepted) == []
+    (problem,) = messages(refused)
     assert message in problem
 
 
 @pytest.mark.parametrize("capacity", [True, "1200", None, float("nan"), float("inf")])
 def test_what_is_no_number_is_refused(capacity: Any) -> None:
-    (problem,) = _found(Lustre.scratch(capacity))
+    (problem,) = messages(Lustre.scratch(capacity))
     assert f"got {capacity!r}; use 1200" in problem
 
 
@@ -165,7 +149,7 @@ def test_efa_comes_with_the_metadata_configuration_that_it_needs() -> None:
 
 
 def test_efa_of_the_wrong_kind_is_told_beside_every_other_mistake() -> None:
-    found = _found(Lustre.persistent(1300, 100, efa=True))
+    found = messages(Lustre.persistent(1300, 100, efa=True))
     assert [problem.split(" must")[0] for problem in found] == ["Lustre capacity_gib", "Lustre efa"]
 
 
@@ -263,7 +247,7 @@ def test_read_cache_is_judged_by_all_throughputs_where_that_is_unknown() -> None
     ],
 )
 def test_what_is_not_verified_is_warned_of_and_not_refused(lustre: Lustre, linked: bool, codes: set[str]) -> None:
-    assert _found(lustre) == []
+    assert messages(lustre) == []
     assert _doubts(lustre, linked=linked) == codes
 
 

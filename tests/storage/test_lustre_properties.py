@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs import GpuConstructsError, Lustre, LustreStorage
 from gpu_constructs.storage.lustre_facts import automatic_metadata_iops
-from gpu_constructs.storage.lustre_rules import problems
+from tests.storage.judged import judged
 
 METADATA = [1500, 3000, 6000, *range(12_000, 192_001, 12_000)]
 EFA_STEPS = {125: 38400, 250: 19200, 500: 9600, 1000: 4800}
@@ -52,22 +52,9 @@ VALID = st.one_of(
 )
 
 
-def _problems(lustre: Lustre) -> list[Any]:
-    return problems(
-        deployment_type=lustre.deployment_type,
-        storage_type=lustre.storage_type,
-        capacity_gib=lustre.capacity_gib,
-        throughput_mb_s_per_tib=lustre.throughput_mb_s_per_tib,
-        throughput_mb_s=lustre.throughput_mb_s,
-        read_cache_gib=lustre.read_cache_gib,
-        efa=lustre.efa,
-        metadata_iops=lustre.metadata_iops,
-    )
-
-
 @given(VALID)
 def test_every_valid_file_system_is_accepted(lustre: Lustre) -> None:
-    assert _problems(lustre) == []
+    assert judged(lustre) == []
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -104,7 +91,7 @@ def test_every_wrong_argument_of_a_persistent_file_system_is_named(
         "metadata_iops": metadata is not None
         and (older or metadata not in METADATA or metadata < automatic_metadata_iops(capacity)),
     }
-    found = _problems(Lustre.persistent(capacity, throughput, efa=efa, metadata_iops=metadata))
+    found = judged(Lustre.persistent(capacity, throughput, efa=efa, metadata_iops=metadata))
     assert {problem.what for problem in found} == {f"Lustre {what}" for what, is_wrong in wrong.items() if is_wrong}
 
 
@@ -118,7 +105,7 @@ def test_every_wrong_argument_of_intelligent_tiering_is_named(throughput: int, c
         "throughput_mb_s": not valid,
         "read_cache_gib": cache not in {None, 0} and not least <= cache <= most,
     }
-    found = _problems(Lustre.intelligent_tiering(throughput, cache, efa=efa))
+    found = judged(Lustre.intelligent_tiering(throughput, cache, efa=efa))
     assert {problem.what for problem in found} == {f"Lustre {what}" for what, is_wrong in wrong.items() if is_wrong}
 
 
@@ -126,10 +113,10 @@ def test_every_wrong_argument_of_intelligent_tiering_is_named(throughput: int, c
 def test_every_size_that_a_message_names_is_accepted(capacity: int, throughput: int, efa: bool) -> None:
     make: Any = Lustre.hdd if throughput in {12, 40} else Lustre.persistent
     options = {"efa": True} if efa and throughput == 125 else {}
-    for problem in _problems(make(capacity, throughput, **options)):
+    for problem in judged(make(capacity, throughput, **options)):
         sizes = [int(word) for word in problem.remedy.split() if word.isdigit()]
         assert sizes
-        assert all(_problems(make(size, throughput, **options)) == [] for size in sizes)
+        assert all(judged(make(size, throughput, **options)) == [] for size in sizes)
 
 
 @pytest.mark.parametrize("capacity", [1300, 9600])

@@ -8,23 +8,13 @@ from hypothesis import strategies as st
 
 from gpu_constructs.checks import UNKNOWN
 from gpu_constructs.storage.lustre_rules import Lustre, problems
-
-
-def _found(lustre: Lustre) -> list[str]:
-    return [
-        str(problem)
-        for problem in problems(
-            deployment_type=lustre.deployment_type,
-            capacity_gib=lustre.capacity_gib,
-            throughput_mb_s_per_tib=lustre.throughput_mb_s_per_tib,
-        )
-    ]
+from tests.storage.judged import messages
 
 
 @pytest.mark.parametrize("capacity", [1200, 2400, 4800, 24000])
 @pytest.mark.parametrize("make", [Lustre.scratch, lambda capacity: Lustre.persistent(capacity, 125)])
 def test_capacity_is_accepted(make: Any, capacity: int) -> None:
-    assert _found(make(capacity)) == []
+    assert messages(make(capacity)) == []
 
 
 @pytest.mark.parametrize(
@@ -39,7 +29,7 @@ def test_capacity_is_accepted(make: Any, capacity: int) -> None:
     ],
 )
 def test_capacity_is_refused_with_the_nearest_sizes(capacity: Any, remedy: str) -> None:
-    (problem,) = _found(Lustre.scratch(capacity))
+    (problem,) = messages(Lustre.scratch(capacity))
     assert f"must be 1200 or a multiple of 2400, got {capacity}; {remedy} (prevents" in problem
 
 
@@ -48,7 +38,7 @@ def test_sizes_of_the_remedy_are_accepted(capacity: int) -> None:
     for problem in problems(deployment_type="SCRATCH_2", capacity_gib=capacity, throughput_mb_s_per_tib=None):
         sizes = [int(word) for word in problem.remedy.split() if word.isdigit()]
         assert sizes
-        assert all(_found(Lustre.scratch(size)) == [] for size in sizes)
+        assert all(messages(Lustre.scratch(size)) == [] for size in sizes)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +55,12 @@ def test_sizes_of_the_remedy_are_accepted(capacity: int) -> None:
 )
 def test_throughput_chooses_the_deployment_type(throughput: int, deployment_type: str) -> None:
     lustre = Lustre.persistent(1200, throughput)
-    assert (lustre.deployment_type, _found(lustre)) == (deployment_type, [])
+    assert (lustre.deployment_type, messages(lustre)) == (deployment_type, [])
 
 
 @pytest.mark.parametrize("throughput", [0, 126, 2000, None])
 def test_throughput_is_refused(throughput: Any) -> None:
-    (problem,) = _found(Lustre.persistent(1200, throughput))
+    (problem,) = messages(Lustre.persistent(1200, throughput))
     assert f"must be one of 50, 100, 125, 200, 250, 500, 1000, got {throughput}" in problem
 
 
@@ -80,7 +70,7 @@ def test_throughput_is_refused_for_scratch() -> None:
 
 
 def test_both_mistakes_are_reported() -> None:
-    assert len(_found(Lustre.persistent(1300, 126))) == 2
+    assert len(messages(Lustre.persistent(1300, 126))) == 2
 
 
 def test_unknown_values_are_not_judged() -> None:
@@ -89,4 +79,4 @@ def test_unknown_values_are_not_judged() -> None:
 
 def test_default_is_the_smallest_scratch_file_system() -> None:
     assert Lustre.scratch() == Lustre.scratch(1200)
-    assert _found(Lustre.none()) == []
+    assert messages(Lustre.none()) == []
