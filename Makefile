@@ -30,7 +30,7 @@ help: ## List the commands
 	while IFS='|' read -r name what; do printf '%-24s%s\n' "$$name" "$$what"; done
 
 .PHONY: demo
-demo: $(READY) ## Deploy TrainingStack into a local AWS, show what was created, remove it (no AWS account needed)
+demo: $(READY) ## Deploy TrainingStack into a local AWS, boot its nodes, remove it all (no AWS account needed)
 	@gpu-constructs local demo $(STACKS)
 
 .PHONY: test
@@ -59,12 +59,15 @@ snapshot-update: $(READY) ## Accept changed templates as the new snapshots; look
 .PHONY: bench
 bench: $(READY) ## Time what users wait for: imports, rules, synthesis
 	@CDK_VALIDATION=false pytest tests/bench --benchmark-only --benchmark-columns=min,median,max,rounds
+	@CDK_VALIDATION=false python -m tests.bench.beside
 
 .PHONY: lock
 lock: $(READY) ## Take the newest versions that work together into the lock files
 	@for group in dev uv; do \
 	  uv pip compile pyproject.toml --group $$group $$(test $$group = dev && echo "--extra local") --output-file requirements/$$group.txt \
 	    --universal --python-version 3.10 --generate-hashes --upgrade --quiet --custom-compile-command "make lock"; done
+	@uv pip compile requirements/node.in --output-file requirements/node.txt \
+	  --universal --python-version 3.10 --generate-hashes --upgrade --quiet --custom-compile-command "make lock"
 	@npm update --save --package-lock-only
 
 .PHONY: clean
@@ -79,12 +82,13 @@ endef
 
 NO_PACKAGES := packages could not be installed; check the network, or name another package index in pip's configuration
 
-$(READY): requirements/uv.txt requirements/dev.txt package-lock.json pyproject.toml
+$(READY): requirements/uv.txt requirements/dev.txt requirements/node.txt package-lock.json pyproject.toml
 	@test -n "$(PYTHON)" || { echo "error: Python 3.10 or newer is needed and none is on PATH; install one, or name it: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
 	@$(PYTHON) -c '$(NEW_ENOUGH)' 2>/dev/null || { echo "error: $(PYTHON) is not Python 3.10 or newer; name another: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "error: $(PYTHON) lacks its venv module; install it (on Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
 	@mkdir -p $(VENV) && : >$(LOG)
-	$(call step,Setting up 1/3: a virtual environment in $(VENV),$(PYTHON) -m venv $(VENV) && python -m pip install --require-hashes --requirement requirements/uv.txt,$(NO_PACKAGES))
-	$(call step,Setting up 2/3: the locked Python packages and Node,index=$$(pip config list | sed -n "s/^[^ ]*\.index-url='\(.*\)'/\1/p" | tail -n 1) && UV_DEFAULT_INDEX=$${UV_DEFAULT_INDEX:-$$index} && export UV_DEFAULT_INDEX && { test -n "$$UV_DEFAULT_INDEX" || unset UV_DEFAULT_INDEX; } && uv pip sync --require-hashes requirements/dev.txt requirements/uv.txt && uv pip install --no-deps --no-build-isolation --editable .,$(NO_PACKAGES))
-	$(call step,Setting up 3/3: the CDK command line,npm ci,the CDK command line could not be installed by npm; check the network, or name another registry in .npmrc)
+	$(call step,Setting up 1/4: a virtual environment in $(VENV),$(PYTHON) -m venv $(VENV) && python -m pip install --require-hashes --requirement requirements/uv.txt,$(NO_PACKAGES))
+	$(call step,Setting up 2/4: the locked Python packages and Node,index=$$(pip config list | sed -n "s/^[^ ]*\.index-url='\(.*\)'/\1/p" | tail -n 1) && UV_DEFAULT_INDEX=$${UV_DEFAULT_INDEX:-$$index} && export UV_DEFAULT_INDEX && { test -n "$$UV_DEFAULT_INDEX" || unset UV_DEFAULT_INDEX; } && uv pip sync --require-hashes requirements/dev.txt requirements/uv.txt && uv pip install --no-deps --no-build-isolation --editable .,$(NO_PACKAGES))
+	$(call step,Setting up 3/4: the CDK command line,npm ci,the CDK command line could not be installed by npm; check the network, or name another registry in .npmrc)
+	$(call step,Setting up 4/4: what nodes fetch when they boot,python -m gpu_constructs.bundle,$(NO_PACKAGES))
 	@touch $(READY)
