@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gpu_constructs.images import GpuImage
     from gpu_constructs.instances.catalog import GpuInstance
     from gpu_constructs.network.efa import Efa
+    from gpu_constructs.node_group.bootstrap import Bootstrap
     from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
     from gpu_constructs.node_group.node_group import GpuNodeGroup
     from gpu_constructs.storage.checkpoints import Checkpoints
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from gpu_constructs.training.cluster import TrainingCluster
 
 __all__ = [
+    "Bootstrap",
     "Capacity",
     "Checkpoints",
     "Efa",
@@ -37,6 +39,7 @@ __all__ = [
 # Loaded when first asked for (PEP 562): the command line and the local AWS import this package and must not pay for
 # aws_cdk, which starts Node.
 _MODULES = {
+    "Bootstrap": "node_group.bootstrap",
     "Capacity": "capacity",
     "Checkpoints": "storage.checkpoints",
     "Efa": "network.efa",

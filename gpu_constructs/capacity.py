@@ -40,6 +40,7 @@ class Reservation:
         tenancy: "default" or "dedicated".
         instance_count: Instances that it holds.
         in_placement_group: Whether it was created in a placement group.
+        platform: Its operating system in EC2's words.
     """
 
     instance_type: str | Unknown
@@ -47,6 +48,7 @@ class Reservation:
     tenancy: str | Unknown
     instance_count: int | Unknown
     in_placement_group: bool
+    platform: str | Unknown = "Linux/UNIX"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,6 +235,16 @@ def _target_problems(capacity: Capacity) -> list[Problem]:
                 allowed="the ARN of a resource group (arn:aws:resource-groups:REGION:ACCOUNT:group/NAME)",
                 remedy="pass the GroupArn that aws resource-groups list-groups shows, or use Capacity.reservation(...) "
                 "for one reservation",
+            )
+        ]
+    if capacity.market == "capacity-block" and isinstance(target, Reservation):
+        return [
+            Problem(
+                what="capacity reservation id",
+                given="an on-demand capacity reservation of the same app",
+                allowed="the id of a Capacity Block, which is bought and not created by CloudFormation",
+                remedy="use Capacity.reservation(...) for it, or pass the id of a block",
+                prevents="InvalidParameterValue: The market type (purchasing) option is not valid",
             )
         ]
     by_id = capacity.market in {"reservation", "capacity-block"} and not isinstance(target, Reservation)

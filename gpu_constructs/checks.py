@@ -76,3 +76,17 @@ def whole_number(what: str, value: object, *, minimum: int, remedy: str) -> list
         return []
     allowed = f"a whole number of at least {minimum}"
     return [Problem(what=what, given=repr(value), allowed=allowed, remedy=remedy)]
+
+
+def no_struct(what: str, value: object, struct: str) -> Problem:
+    """Say that a value, such as a dictionary, is not the struct that CDK has for it.
+
+    In some places CDK takes a dictionary and drops its snake_case keys without a word, in others it fails in words of
+    its own.
+    """
+    return Problem(
+        what=what,
+        given=f"a {type(value).__name__}",
+        allowed=f"an {struct}",
+        remedy=f"write {struct}(...) with the same names",
+    )

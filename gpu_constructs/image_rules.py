@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 _AMI_ID = re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})")
 _FRAMEWORK = re.compile(r"[a-z]+-\d+\.\d+")
-_LAST_BRANCH: Final = {"K80": 470, "M60": 580, "P4": 580, "P100": 580, "V100": 580}
+LAST_BRANCH: Final = {"K80": 470, "M60": 580, "P4": 580, "P100": 580, "V100": 580}
+_NOT_PACKAGED: Final = 470
+BOOTS: Final = ("al2023", "ubuntu-22.04", "ubuntu-24.04")
+"""The operating systems on which `Bootstrap.standalone` knows its way."""
 # The Blackwell generation. Of HGX B200 the notes of https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/
 # say it; of the others no minimum was found.
 _MINIMUM_DRIVER: Final = {"B200": "570.133.20"}
@@ -29,27 +32,31 @@ _ABOUT_DRIVER: Final = {"B300": "580", "RTX PRO 4500": "580", "RTX PRO Server 60
 _NOT_WITH_FRAMEWORK: Final = frozenset({"g7", "g7e", "p6-b300", "p6e-gb300"})
 
 
-def problems(instance: GpuInstance, image: GpuImage | None, region: str | Unknown = UNKNOWN) -> list[Problem]:
+def problems(
+    instance: GpuInstance, image: GpuImage | None, region: str | Unknown = UNKNOWN, *, boots: bool = False
+) -> list[Problem]:
     """Say why nodes of an instance type cannot start from an image, or would not find their GPUs; nothing if they can.
 
     Args:
         instance: The instance type.
         image: The image; `None` for the default.
         region: Where it is looked for.
+        boots: Whether nodes boot by `Bootstrap.standalone`.
     """
-    image = image or GpuImage.dlami()
+    image = image or GpuImage.default(instance, boots=boots)
     return [
         *_os(image),
         *_architecture(instance, image),
         *(_dlami(image) if image.is_dlami else _ami_ids(image, region)),
         *_parameter(image),
         *_driver(instance, image),
+        *_boot(image, boots=boots),
     ]
 
 
-def warnings(instance: GpuInstance, image: GpuImage | None) -> dict[str, str]:
+def warnings(instance: GpuInstance, image: GpuImage | None, *, boots: bool = False) -> dict[str, str]:
     """Return what is not verified about an instance type and an image that has no problem, by the id of the warning."""
-    image = image or GpuImage.dlami()
+    image = image or GpuImage.default(instance, boots=boots)
     said = image.said
     framework = bool(image.framework) or said.framework
     unseen = bool(image.framework) and not image.pinned and (image.os == "al2023" or instance.architecture == "arm64")
@@ -69,14 +76,21 @@ def warnings(instance: GpuInstance, image: GpuImage | None) -> dict[str, str]:
         "deployment does not find it, use os='ubuntu-24.04' or GpuImage.from_ssm(...)",
         "image-without-driver": said.driver == "none"
         and f"{image.parameter} names an image without an NVIDIA driver; use the one for GPUs",
+        "image-two-drivers": image.install_cuda
+        and said.driver in {"open", "proprietary"}
+        and f"the image in {image.parameter} has an NVIDIA driver, over which install_cuda=True installs another one",
+        "image-driver-not-packaged": image.install_cuda
+        and LAST_BRANCH.get(instance.gpu) == _NOT_PACKAGED
+        and f"{instance.gpu} needs NVIDIA driver R{_NOT_PACKAGED}, of which no package for this image was seen",
         "image-driver-minimum": _minimum_driver(instance, image),
         # EKS images list P3 and p3dn: they have two drivers and choose at boot
         # (https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html).
         "image-driver-branch": said.driver is None
         and said.publisher != "eks"
         and image.parameter is not None
-        and instance.gpu in _LAST_BRANCH
-        and f"{instance.gpu} needs the proprietary modules of NVIDIA driver R{_LAST_BRANCH[instance.gpu]} or older; "
+        and not image.install_cuda
+        and instance.gpu in LAST_BRANCH
+        and f"{instance.gpu} needs the proprietary modules of NVIDIA driver R{LAST_BRANCH[instance.gpu]} or older; "
         f"check that the image in {image.parameter} has them",
     }
     return {what: text for what, text in found.items() if text}
@@ -203,7 +217,7 @@ def _parameter(image: GpuImage) -> list[Problem]:
 def _driver(instance: GpuInstance, image: GpuImage) -> list[Problem]:
     # An AMI of Amazon Linux 2 that a user pins may be one of those with the proprietary driver.
     open_driver = (image.is_dlami and image.os != "al2") or image.said.driver == "open"
-    branch = _LAST_BRANCH.get(instance.gpu)
+    branch = LAST_BRANCH.get(instance.gpu)
     if branch is None or not open_driver:
         return []
     return [
@@ -213,7 +227,7 @@ def _driver(instance: GpuInstance, image: GpuImage) -> list[Problem]:
             allowed=f"one with the proprietary NVIDIA driver R{branch} or older: the open one supports T4 and newer, "
             "and no current Deep Learning AMI has had another since mid-2026",
             remedy='pass image=GpuImage.custom("ami-...", os="al2023") with an image of your own that has such a '
-            "driver, or use a newer instance type",
+            "driver, or with install_cuda=True one that has none, or use a newer instance type",
             prevents="nvidia-smi: No devices were found",
         )
     ]
@@ -236,3 +250,27 @@ def _minimum_driver(instance: GpuInstance, image: GpuImage) -> str | None:
             "published); check that the image has it"
         )
     return None
+
+
+def _boot(image: GpuImage, *, boots: bool) -> list[Problem]:
+    found = []
+    if boots and image.system in ROOT_DEVICES and image.system not in BOOTS:
+        found.append(
+            Problem(
+                what="image: os",
+                given=repr(image.system),
+                allowed=f"{' | '.join(BOOTS)} for nodes that boot by Bootstrap.standalone",
+                remedy="use a newer one; a launch template of its own takes any, with Bootstrap.none() or .custom(...)",
+            )
+        )
+    if image.install_cuda and not boots:
+        found.append(
+            Problem(
+                what="image: install_cuda",
+                given="True, where nothing installs it",
+                allowed="True only for nodes that boot by Bootstrap.standalone",
+                remedy="pass bootstrap=Bootstrap.standalone(), or leave install_cuda out",
+                prevents="nvidia-smi: command not found",
+            )
+        )
+    return found

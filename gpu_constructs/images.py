@@ -45,6 +45,8 @@ _LONG_NAMES = {
 }
 _OS = "|".join(map(re.escape, _LONG_NAMES))
 _DLAMI = "/aws/service/deeplearning/ami/{architecture}/{type}-{os}/latest/ami-id"
+# https://docs.aws.amazon.com/linux/al2023/ug/ec2.html
+_PLAIN_AL2023 = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-{architecture}"
 _NAMES = {
     "dlami": re.compile(rf"/aws/service/deeplearning/ami/(?P<architecture>x86_64|arm64)/(?P<type>.+)-(?P<os>{_OS})/.+"),
     "pcs": re.compile(rf"/aws/service/pcs/ami/(?P<type>dlami-base)-(?P<os>{_OS})/(?P<architecture>x86_64|arm64)/.+"),
@@ -89,6 +91,7 @@ class GpuImage:
     ami_ids: str | Unknown | tuple[tuple[str, str | Unknown], ...] | None = None
     architecture: str | None = None
     parameter: str | Unknown | None = None
+    install_cuda: bool = False
 
     @classmethod
     def dlami(cls, os: OS = "al2023", framework: str | None = None, pinned: str | int | None = None) -> GpuImage:
@@ -104,30 +107,52 @@ class GpuImage:
         return cls(os=os, framework=framework, pinned=pinned)
 
     @classmethod
-    def custom(cls, ami_ids: str | Mapping[str, str], os: OS, architecture: str = "x86_64") -> GpuImage:
+    def custom(
+        cls, ami_ids: str | Mapping[str, str], os: OS, architecture: str = "x86_64", install_cuda: bool = False
+    ) -> GpuImage:
         """Return an image of your own. It is expected to have an NVIDIA driver that supports the GPU.
 
         Args:
             ami_ids: The AMI id, or one for each Region (`{"us-east-1": "ami-..."}`).
             os: Its operating system, which decides the root device.
             architecture: "x86_64" or "arm64".
+            install_cuda: Whether each node installs the NVIDIA driver that its GPU needs, CUDA, cuDNN, the container
+                toolkit and PyTorch when it first starts, for an image that has none of them. It takes a
+                `Bootstrap.standalone`, a way to the internet, and some ten minutes for which the node is paid.
         """
         return cls(
             os=os,
             ami_ids=ami_ids if isinstance(ami_ids, str) else tuple(sorted(ami_ids.items())),
             architecture=architecture,
+            install_cuda=install_cuda,
         )
 
     @classmethod
-    def from_ssm(cls, parameter: str, os: OS | None = None) -> GpuImage:
+    def from_ssm(cls, parameter: str, os: OS | None = None, install_cuda: bool = False) -> GpuImage:
         """Return the image whose AMI id is in a parameter of Systems Manager.
 
         Args:
             parameter: The name. With a version at the end ("name:3") that version is taken, whatever comes later.
             os: The operating system. By default that in the name, which the public parameters of DLAMI, PCS, ECS and
                 EKS have; their architecture and driver are read from it too.
+            install_cuda: As in `custom`.
         """
-        return cls(os=os, parameter=parameter)
+        return cls(os=os, parameter=parameter, install_cuda=install_cuda)
+
+    @classmethod
+    def default(cls, instance: GpuInstance, *, boots: bool) -> GpuImage:
+        """Return the image of an instance type where none is given.
+
+        It is the Deep Learning AMI; for V100, which no current one supports, Amazon Linux 2023 as it is, on which the
+        node installs driver and CUDA itself.
+
+        Args:
+            instance: The instance type.
+            boots: Whether nodes boot by `Bootstrap.standalone`, which can install them.
+        """
+        if instance.gpu == "V100" and boots:
+            return cls.from_ssm(_PLAIN_AL2023.format(architecture=instance.architecture), "al2023", install_cuda=True)
+        return cls.dlami()
 
     @property
     def said(self) -> Said:

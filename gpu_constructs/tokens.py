@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from aws_cdk import Token
+from aws_cdk import Stack, Token
+from constructs import Construct
 
 from gpu_constructs.checks import UNKNOWN, Unknown
 
@@ -22,6 +23,11 @@ def known(value: T) -> T | Unknown:
     Comparing a token is never right: a number token is a huge negative number, a string token equals nothing.
     """
     return UNKNOWN if is_token(value) else value
+
+
+def region_of(scope: Construct) -> str | Unknown:
+    """Return the Region of the stack of a construct, or `UNKNOWN` if only the deployment says it."""
+    return known(Stack.of(scope).region)
 
 
 def is_token(value: object) -> bool:

@@ -27,9 +27,12 @@ PURE = [
     "gpu_constructs.network.interface_rules",
     "gpu_constructs.network.placement_rules",
     "gpu_constructs.network.subnets",
+    "gpu_constructs.node_group.bootstrap",
     "gpu_constructs.node_group.capacity_rules",
+    "gpu_constructs.node_group.hook_rules",
     "gpu_constructs.node_group.mixed",
     "gpu_constructs.node_group.sizes",
+    "gpu_constructs.node_group.user_data_rules",
     "gpu_constructs.storage.lustre_rules",
     "gpu_constructs.testing",
     "gpu_constructs.testing.plugin",
@@ -70,6 +73,7 @@ def test_public_name_resolves_to_what_bears_it(name: str) -> None:
 def test_public_names_are_those_that_work_now() -> None:
     assert gpu_constructs.__all__ == sorted(
         [
+            "Bootstrap",
             "Capacity",
             "Checkpoints",
             "Efa",

@@ -21,6 +21,16 @@ ACKNOWLEDGED: Final = {
     "AwsSolutions-IAM5[Resource::<ClusterCheckpoints9B83C16A.Arn>/*]": (
         "the bucket is there for checkpoints alone, and which objects there will be is known only to the job"
     ),
+    "AwsSolutions-IAM5[Resource::*]": (
+        "listing the groups of instances, their tags, and publishing metrics take no resource"
+    ),
+    "AwsSolutions-IAM5[Resource::<ClusterCheckpoints9B83C16A.Arn>/gpu-node/control/boot-failures/*]": (
+        "the record of boots that failed is named after the group, whose name only the deployment knows"
+    ),
+    (
+        "AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:autoscaling:<AWS::Region>:<AWS::AccountId>"
+        ":autoScalingGroup:*:autoScalingGroupName/ImportedStack-ClusterNodesASG2FE6C426-*]"
+    ): ("nodes complete the hooks of their own group, whose name CloudFormation ends as it likes"),
 }
 
 

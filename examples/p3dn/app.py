@@ -1,4 +1,4 @@
-"""The example as a CDK app of its own: `cdk deploy --app "python -m examples.p3dn.app" -c ami_id=ami-...`."""
+"""The example as a CDK app of its own: `cdk deploy --app "python -m examples.p3dn.app" `."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ app = App()
 P3dnStack(
     app,
     "P3dnStack",
-    ami_id=app.node.get_context("ami_id"),
+    ami_id=app.node.try_get_context("ami_id"),
     availability_zone=app.node.try_get_context("availability_zone"),
 )
 app.synth()

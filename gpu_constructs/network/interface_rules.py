@@ -25,6 +25,20 @@ PUBLIC_ADDRESS_ERROR = (
 )
 MOST_GROUPS = 16
 TYPES = ("interface", "efa", "efa-only")
+ABOUT_ADDRESSES = (
+    "ConnectionTrackingSpecification",
+    "Ipv4PrefixCount",
+    "Ipv4Prefixes",
+    "Ipv6AddressCount",
+    "Ipv6Addresses",
+    "Ipv6PrefixCount",
+    "Ipv6Prefixes",
+    "PrimaryIpv6",
+    "PrivateIpAddress",
+    "PrivateIpAddresses",
+    "SecondaryPrivateIpAddressCount",
+)
+"""Properties of an interface that an EFA-only one, which has no address, cannot have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +51,7 @@ class Interface:
         interface_type: "interface", which is also what leaving it out means, "efa" or "efa-only".
         group_count: Security groups on it.
         public_address: Whether it asks for a public address; `None` where it leaves that to the subnet.
+        about_addresses: The properties by which it says something of its IP addresses or their connections.
     """
 
     network_card_index: int | Unknown = 0
@@ -44,6 +59,7 @@ class Interface:
     interface_type: str | Unknown = "interface"
     group_count: int | Unknown = 1
     public_address: bool | Unknown | None = None
+    about_addresses: tuple[str, ...] = ()
 
     @property
     def place(self) -> tuple[int, int] | None:
@@ -205,6 +221,16 @@ def _types(interfaces: Sequence[Interface]) -> list[Problem]:
         "EFA-only interfaces without AssociatePublicIpAddress",
         "leave it out: they have no IP address",
     )
+    found += [
+        _problem(
+            f"{', '.join(interface.about_addresses)} on {interface}",
+            "EFA-only interfaces without settings of addresses and connections",
+            "set them on the primary interface: an EFA-only one has no IP address",
+            "InvalidParameterValue",
+        )
+        for interface in interfaces
+        if interface.interface_type == "efa-only" and interface.about_addresses
+    ]
     return found + _listing(
         interfaces,
         lambda interface: interface.interface_type is not UNKNOWN and interface.interface_type not in TYPES,

@@ -16,7 +16,7 @@ from gpu_constructs.network.interface_rules import PUBLIC_ADDRESS_ERROR
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ONE_ZONE: Final = "You cannot specify multiple Availability Zones and a cluster placement group"
+ONE_ZONE: Final = "You cannot specify multiple Availability Zones and a cluster placement group"
 _NO_SUBNET: Final = "ValidationError: At least one Availability Zone or VPC Subnet is required"
 
 
@@ -71,7 +71,7 @@ def choose(subnets: Sequence[Subnet], zone: Zone | None) -> int | Problem:
             allowed="one of the zones of the subnets",
             remedy="pass the zone that has the instance type (aws ec2 describe-instance-type-offerings "
             "--location-type availability-zone), or subnets of one zone",
-            prevents=_ONE_ZONE,
+            prevents=ONE_ZONE,
         )
     return matching[0]
 
@@ -101,7 +101,7 @@ def group_problems(
             given=f"subnets in {len(zones)} zones ({_join(zones)}) for nodes in a placement group",
             allowed="subnets of one zone",
             remedy="select the subnets of one zone, or leave the placement group out",
-            prevents=_ONE_ZONE,
+            prevents=ONE_ZONE,
         )
         return [*problems[:1], several]
     return problems[:1]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct, IDependable
 
-from gpu_constructs.checks import UNKNOWN, Problem, Unknown
+from gpu_constructs.checks import UNKNOWN, Problem, Unknown, no_struct
 from gpu_constructs.network.subnets import Subnet, Zone
 from gpu_constructs.tokens import is_token, known
 
@@ -52,7 +52,12 @@ def candidates(vpc: ec2.IVpc, selection: ec2.SubnetSelection | None) -> Sequence
     """
     if selection is None:
         return vpc.private_subnets or vpc.isolated_subnets
+    if not isinstance(selection, ec2.SubnetSelection):
+        return no_struct("vpc_subnets", selection, "ec2.SubnetSelection")
     try:
+        # The subnets that are named are the answer, which CDK would take longer to give; each with its zone.
+        if selection.subnets and all(subnet.availability_zone for subnet in selection.subnets):
+            return selection.subnets
         return vpc.select_subnets(
             availability_zones=selection.availability_zones,
             one_per_az=selection.one_per_az,

@@ -16,17 +16,19 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from gpu_constructs.capacity import Capacity
-from gpu_constructs.checks import raise_all
+from gpu_constructs.doubts import refuse, warn
 from gpu_constructs.images import GpuImage
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import efa as efa_layout
 from gpu_constructs.network.efa import Efa
 from gpu_constructs.network.security_group import create_security_group, warn_of_groups
-from gpu_constructs.node_group import block_devices, market
+from gpu_constructs.node_group import block_devices, market, user_data, user_data_rules
+from gpu_constructs.node_group.bootstrap import Bootstrap
 from gpu_constructs.node_group.instance_type import InstanceType
 from gpu_constructs.node_group.machine_image import as_machine_image
 from gpu_constructs.node_group.node import Node
 from gpu_constructs.storage.volumes import Volume
+from gpu_constructs.tokens import region_of
 
 
 @jsii.implements(iam.IGrantable, ec2.IConnectable)
@@ -47,6 +49,8 @@ class GpuLaunchTemplate(Construct):
             set by `GpuNodeGroup`, and a node started from this template by anything else is bought on demand.
         efa: Whether and how nodes get EFA. By default wherever the type has it, by EFA-only interfaces beside an
             ordinary one; `Efa.OFF` for one ordinary interface.
+        bootstrap: What nodes do when they start. By default what the image does by itself. Commands may be added until
+            synth by `template.launch_template.user_data`.
         associate_public_ip_address: Whether nodes get a public address, which takes a type and `efa` with one
             interface. By default the subnet decides, and nodes with several interfaces get none.
         security_groups: Security groups beside the template's own; each is put on every interface.
@@ -66,17 +70,20 @@ class GpuLaunchTemplate(Construct):
         image: The machine image.
         capacity: How the nodes are bought.
         efa: Whether and how nodes get EFA.
+        bootstrap: What nodes do when they start.
         vpc: The VPC.
         placement_group: The placement group, if there is one.
+        placement_strategy: Its strategy, in EC2's words.
         role: The role.
+        standalone: What nodes stand on that boot by `Bootstrap.standalone`; `None` where they do not.
         security_group: The security group of the template's own.
         launch_template: The L2 launch template.
 
     Raises:
         GpuConstructsError: If the type is unknown or retired, lacks the EFA that is required, cannot be bought in this
             way or be in the placement group; if the image does not fit it; if its interfaces cannot be laid out, cannot
-            have the public address that was asked for, or have too many security groups; or if EBS would refuse a
-            volume.
+            have the public address that was asked for, or have too many security groups; if EBS would refuse a volume;
+            or if the user data is longer than EC2 takes.
 
     The L2 beneath is `template.launch_template`, and its `node.default_child` the L1. Of the launch template data,
     `SecurityGroupIds` and `NetworkInterfaces` belong to this construct; `connections.add_security_group` reaches every
@@ -93,6 +100,7 @@ class GpuLaunchTemplate(Construct):
         image: GpuImage | None = None,
         capacity: Capacity = Capacity.on_demand(),
         efa: Efa = Efa.AUTO,
+        bootstrap: Bootstrap = Bootstrap.none(),
         associate_public_ip_address: bool | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] = (),
         placement_group: ec2.IPlacementGroup | None = None,
@@ -113,21 +121,27 @@ class GpuLaunchTemplate(Construct):
             public_address=associate_public_ip_address,
             placement_group=placement_group,
             security_groups=1 + len(security_groups),
+            boots=bootstrap.boots,
         )
-        self.instance = self._check(node)
-        self.image = image or GpuImage.dlami()
-        self.capacity, self.efa, self.vpc = capacity, efa, vpc
+        commands = user_data.as_user_data(bootstrap)
+        self.instance = self._check(node, commands.render())
+        self.image = image or GpuImage.default(self.instance, boots=bootstrap.boots)
+        self.capacity, self.efa, self.bootstrap, self.vpc = capacity, efa, bootstrap, vpc
         self.placement_group = placement_group or capacity.placement_group
+        self.placement_strategy = node.placement_strategy
         self.role = role or self._create_role()
         self.security_group = create_security_group(
             self, "SecurityGroup", vpc=vpc, description="GPU nodes", efa=efa is not Efa.OFF
         )
-        self.launch_template = self._create_launch_template(node)
+        self.standalone = self._create_standalone(node) if bootstrap.boots else None
+        commands = self.standalone.user_data if self.standalone else commands
+        self.launch_template = self._create_launch_template(node, commands)
         self._connections = self.launch_template.connections
         for group in security_groups:
             self._connections.add_security_group(group)
         warn_of_groups(self, security_groups, efa=efa_layout.has_efa(self.instance, efa))
         self._set_what_the_l2_lacks(node)
+        user_data.measure_at_synth(self, commands)
 
     @property
     def connections(self) -> ec2.Connections:
@@ -139,9 +153,10 @@ class GpuLaunchTemplate(Construct):
         """The principal to which grants for the nodes go."""
         return self.role.grant_principal
 
-    def _check(self, node: Node) -> GpuInstance:
-        raise_all(node.problems(self), self.node.path)
+    def _check(self, node: Node, commands: str) -> GpuInstance:
+        refuse(self, [*node.problems(region_of(self)), *user_data_rules.problems(commands)])
         node.warn(self)
+        warn(self, user_data_rules.doubts(commands))
         assert isinstance(node.instance, GpuInstance)
         return node.instance
 
@@ -154,7 +169,21 @@ class GpuLaunchTemplate(Construct):
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name("AmazonSSMManagedInstanceCore")],
         )
 
-    def _create_launch_template(self, node: Node) -> ec2.LaunchTemplate:
+    def _create_standalone(self, node: Node) -> Any:
+        from gpu_constructs.node_group.standalone import Standalone
+
+        return Standalone(
+            self,
+            "Boot",
+            bootstrap=self.bootstrap,
+            instance=self.instance,
+            role=self.role,
+            install_cuda=self.image.install_cuda,
+            data_volume=node.data_volume is not None,
+            efa=self.efa,
+        )
+
+    def _create_launch_template(self, node: Node, commands: ec2.UserData) -> ec2.LaunchTemplate:
         template = ec2.LaunchTemplate(
             self,
             "Resource",
@@ -167,8 +196,7 @@ class GpuLaunchTemplate(Construct):
             http_endpoint=True,
             http_put_response_hop_limit=2,
             block_devices=block_devices.block_devices(self.image.root_device, node.root_volume, node.data_volume),
-            # Stated, because by default its presence depends on a feature flag.
-            user_data=ec2.UserData.for_linux(),
+            user_data=commands,
         )
         # The name of instances and volumes; CDK would end it in "/Resource".
         Tags.of(template).add("Name", self.node.path)

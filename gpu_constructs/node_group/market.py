@@ -84,6 +84,7 @@ def _facts(reservation: ec2.CfnCapacityReservation) -> Reservation:
         tenancy=known(reservation.tenancy or "default"),
         instance_count=_whole(reservation.instance_count),
         in_placement_group=reservation.placement_group_arn is not None,
+        platform=known(reservation.instance_platform),
     )
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from aws_cdk import Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from gpu_constructs import capacity as capacity_values
 from gpu_constructs import image_rules
 from gpu_constructs.capacity import Capacity
-from gpu_constructs.checks import Problem
+from gpu_constructs.checks import Problem, Unknown
 from gpu_constructs.doubts import warn
 from gpu_constructs.images import GpuImage
 from gpu_constructs.instances.catalog import GpuInstance
@@ -33,6 +32,7 @@ class Node:
 
     Attributes:
         instance: The facts about the instance type, or the reason why there are none.
+        placement_strategy: The strategy of its placement group, in EC2's words.
     """
 
     instance_type: InstanceType
@@ -45,16 +45,20 @@ class Node:
     public_address: bool | None = None
     placement_group: ec2.IPlacementGroup | None = None
     security_groups: int = 1
+    boots: bool = False  # by Bootstrap.standalone
     instance: GpuInstance | Problem = field(init=False)
+    placement_strategy: str | Unknown | None = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look the type up once."""
+        """Look the type up once, and ask CDK once."""
+        placement_group = self.placement_group or self.capacity.placement_group
+        object.__setattr__(self, "placement_strategy", strategy_of(placement_group))
         object.__setattr__(self, "instance", resolve(self.instance_type, allow_retired=self.allow_retired))
 
-    def problems(self, scope: Construct) -> list[Problem]:
-        """Say why there can be no such node; nothing if there can."""
+    def problems(self, region: str | Unknown) -> list[Problem]:
+        """Say why there can be no such node in a Region; nothing if there can."""
         bought = market.plain(self.capacity)
-        of_type = [self.instance] if isinstance(self.instance, Problem) else self._problems_of(self.instance, scope)
+        of_type = [self.instance] if isinstance(self.instance, Problem) else self._problems_of(self.instance, region)
         return [
             *of_type,
             *capacity_values.problems(bought),
@@ -67,23 +71,23 @@ class Node:
         assert isinstance(self.instance, GpuInstance)
         bought = market.plain(self.capacity)
         warn_of_type(scope, self.instance)
-        warn(scope, image_rules.warnings(self.instance, without_tokens(self.image)))
+        warn(scope, image_rules.warnings(self.instance, without_tokens(self.image), boots=self.boots))
         warn(scope, block_devices.root_doubts(self.root_volume))
         warn(scope, capacity_values.doubts(bought))
+        warn(scope, capacity_rules.type_doubts(bought, self.instance))
         warn(scope, capacity_rules.placement_doubts(bought, given=self.placement_group is not None))
 
-    def _problems_of(self, instance: GpuInstance, scope: Construct) -> list[Problem]:
+    def _problems_of(self, instance: GpuInstance, region: str | Unknown) -> list[Problem]:
         bought = market.plain(self.capacity)
-        placement_group = self.placement_group or self.capacity.placement_group
         return [
-            *image_rules.problems(instance, without_tokens(self.image), known(Stack.of(scope).region)),
+            *image_rules.problems(instance, without_tokens(self.image), region, boots=self.boots),
             *efa_layout.problems(instance, self.efa),
             *interface_rules.public_address_problems(
                 interface_count=len(efa_layout.interfaces(instance, self.efa)),
                 asked=None if self.public_address is None else known(self.public_address),
                 remedy=public_remedy(efa_layout.single_interface_mode(instance)),
             ),
-            *placement_rules.problems(instance, strategy_of(placement_group)),
+            *placement_rules.problems(instance, self.placement_strategy),
             *capacity_rules.type_problems(bought, instance),
             *capacity_rules.placement_problems(bought, given=self.placement_group is not None),
         ]

@@ -9,22 +9,25 @@ from typing import cast
 import jsii
 from aws_cdk import Annotations, ArnFormat, Duration, Stack
 from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IValidation
 
 from gpu_constructs import image_rules
 from gpu_constructs.capacity import Capacity
-from gpu_constructs.checks import Problem, raise_all
-from gpu_constructs.doubts import warn
+from gpu_constructs.checks import Problem
+from gpu_constructs.doubts import refuse, warn
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network.subnets import Zone
 from gpu_constructs.network.vpc import candidates
-from gpu_constructs.node_group import capacity_rules, market, mixed, places, sizes
+from gpu_constructs.node_group import capacity_rules, hook_rules, hooks, market, mixed, places, sizes
 from gpu_constructs.node_group.calendar import BlockCalendar
+from gpu_constructs.node_group.hooks import HookProperty
 from gpu_constructs.node_group.instance_type import InstanceType, resolve
 from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
 from gpu_constructs.node_group.machine_image import without_tokens
+from gpu_constructs.on_node import permissions
 from gpu_constructs.tokens import known
 
 
@@ -48,6 +51,8 @@ class GpuNodeGroup(Construct):
         max_capacity: Most nodes.
         desired_capacity: Nodes at first, or, in a Capacity Block with a start, from then on. By default `min_capacity`,
             and in such a block, which is paid for in any case, `max_capacity`.
+        lifecycle_hooks: Lifecycle hooks that something else than the node completes; those that the node completes are
+            given to its `Bootstrap`. Both hold from the first node on. By default there are none.
         instance_types: Types that take the place of the template's, of its architecture and with room for its network
             interfaces. On demand the first one that AWS has is taken; for spot, the pool that is least likely to be
             interrupted and cheap. By default the template's own.
@@ -55,12 +60,14 @@ class GpuNodeGroup(Construct):
     Attributes:
         launch_template: What a node is.
         auto_scaling_group: The L2 Auto Scaling group.
+        launches_suspended: The alarm that says that nodes cannot boot, and that the group launches no more; `None` but
+            for a `Bootstrap.standalone` with records.
         calendar: When nodes come and go, and the topic that is told before it is over; `None` but for a Capacity Block.
 
     Raises:
-        GpuConstructsError: If Auto Scaling would refuse the sizes, the subnets or the types, nodes cannot be bought in
-            this way there, nodes with several interfaces would be in a public subnet, or the subnets have fewer IP
-            addresses than the nodes take at first.
+        GpuConstructsError: If Auto Scaling would refuse the sizes, the subnets, the types or the hooks, nodes cannot be
+            bought in this way there, nodes with several interfaces would be in a public subnet, or the subnets have
+            fewer IP addresses than the nodes take at first.
 
     The L2 beneath is `group.auto_scaling_group`, and its `node.default_child` the L1.
     """
@@ -75,15 +82,19 @@ class GpuNodeGroup(Construct):
         min_capacity: int = 0,
         max_capacity: int,
         desired_capacity: int | None = None,
+        lifecycle_hooks: Sequence[HookProperty] = (),
         instance_types: Sequence[InstanceType] = (),
     ) -> None:
         super().__init__(scope, id)
+        refuse(self, places.template_problems(launch_template))
         self.launch_template = launch_template
         size = _Size(min_capacity, max_capacity, desired_capacity)
         subnets_chosen = candidates(launch_template.vpc, vpc_subnets)
-        types = self._check(size, subnets_chosen, instance_types)
+        types = self._check(size, subnets_chosen, instance_types, lifecycle_hooks)
         self.auto_scaling_group = self._create_group(size, cast("Sequence[ec2.ISubnet]", subnets_chosen), types)
+        self._set_hooks(lifecycle_hooks)
         self.calendar = self._create_calendar(size)
+        self.launches_suspended = self._join(types)
         if launch_template.capacity.market == "capacity-block":
             self.node.add_validation(_WarmPools(self.auto_scaling_group, launch_template.capacity))
 
@@ -122,26 +133,35 @@ class GpuNodeGroup(Construct):
         return iam.Grant.add_to_principal(grantee=grantee, actions=list(actions), resource_arns=[arn])
 
     def _check(
-        self, size: _Size, chosen: Sequence[ec2.ISubnet] | Problem, instance_types: Sequence[InstanceType]
+        self,
+        size: _Size,
+        chosen: Sequence[ec2.ISubnet] | Problem,
+        instance_types: Sequence[InstanceType],
+        lifecycle_hooks: Sequence[HookProperty],
     ) -> list[GpuInstance]:
         template, resolved = self.launch_template, [resolve(name) for name in instance_types]
         types = list(dict.fromkeys(found for found in resolved if isinstance(found, GpuInstance)))
         subnets = places.describe_all(template, chosen)
         zones = list(dict.fromkeys(s.zone for s in subnets if isinstance(s.zone, Zone)))
         bought = market.plain(template.capacity)
-        raise_all(
+        of_nodes = template.bootstrap.lifecycle_hooks
+        held = [*hooks.as_hooks(of_nodes, completed_by_node=True), *hooks.as_hooks(lifecycle_hooks)]
+        refuse(
+            self,
             [
                 *size.problems(),
                 *([chosen] if isinstance(chosen, Problem) else places.problems(template, subnets, size.at_first)),
                 *(found for found in resolved if isinstance(found, Problem)),
                 *self._type_problems(types),
                 *capacity_rules.group_problems(bought, zones, types=len(types), min_capacity=known(size.min_capacity)),
+                *hooks.struct_problems([*of_nodes, *lifecycle_hooks]),
+                *hook_rules.problems(held),
             ],
-            self.node.path,
         )
-        placed, most = template.placement_group is not None, known(size.max_capacity)
+        placed, most = template.placement_strategy == "cluster", known(size.max_capacity)
         warn(self, capacity_rules.group_doubts(bought, types=len(types), placed=placed, max_capacity=most))
         warn(self, places.doubts(template, subnets, most))
+        warn(self, hook_rules.doubts(held, leaves_a_block=template.capacity.end is not None))
         return types
 
     def _type_problems(self, types: Sequence[GpuInstance]) -> list[Problem]:
@@ -183,6 +203,22 @@ class GpuNodeGroup(Construct):
             "@aws-cdk/aws-autoscaling:desiredCapacitySet", "IgnoreUnmodifiedGroupSizeProperties keeps the running size"
         )
         return group
+
+    def _set_hooks(self, lifecycle_hooks: Sequence[HookProperty]) -> None:
+        of_nodes = self.launch_template.bootstrap.lifecycle_hooks
+        resource = cast("autoscaling.CfnAutoScalingGroup", self.auto_scaling_group.node.default_child)
+        hooks.set_hooks(resource, [*of_nodes, *lifecycle_hooks])
+        if of_nodes and self.launch_template.standalone is None:
+            self.grant(self, *hooks.NODE_ACTIONS)
+
+    def _join(self, types: Sequence[GpuInstance]) -> cloudwatch.Alarm | None:
+        standalone = self.launch_template.standalone
+        if standalone is None:
+            return None
+        standalone.add_types(types)
+        self.grant(self, *permissions.GROUP_ACTIONS)
+        records = self.launch_template.bootstrap.records
+        return standalone.alarm_of(self, self.auto_scaling_group) if records else None
 
     def _create_calendar(self, size: _Size) -> BlockCalendar | None:
         template = self.launch_template

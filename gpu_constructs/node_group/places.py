@@ -6,12 +6,26 @@ from collections.abc import Sequence
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.checks import Problem, Unknown
+from gpu_constructs.checks import UNKNOWN, Problem, Unknown
 from gpu_constructs.network import addresses, efa, subnets
 from gpu_constructs.network.efa import Efa
 from gpu_constructs.network.subnets import Subnet
 from gpu_constructs.network.vpc import describe
 from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
+
+
+def template_problems(template: object) -> list[Problem]:
+    """Say that a launch template is not one of ours, of which alone image, interfaces and capacity are known."""
+    if isinstance(template, GpuLaunchTemplate):
+        return []
+    return [
+        Problem(
+            what="launch_template",
+            given=f"a {type(template).__name__}",
+            allowed="a GpuLaunchTemplate",
+            remedy="create one; CDK's own, above all an imported one, gives a group no connections, role or user data",
+        )
+    ]
 
 
 def describe_all(template: GpuLaunchTemplate, chosen: Sequence[ec2.ISubnet] | Problem) -> list[Subnet]:
@@ -25,7 +39,7 @@ def problems(template: GpuLaunchTemplate, found: Sequence[Subnet], nodes_at_firs
         *subnets.group_problems(
             found,
             interface_count=len(efa.interfaces(template.instance, template.efa)),
-            placed_together=template.placement_group is not None,
+            placed_together=template.placement_strategy == "cluster",
             instead=efa.single_interface_mode(template.instance),
         ),
         *_address_problems(template, found, nodes_at_first),
@@ -42,6 +56,11 @@ def doubts(template: GpuLaunchTemplate, found: Sequence[Subnet], max_capacity: i
         said["efaAcrossZones"] = (
             "nodes with Efa.REQUIRED are spread over several zones, and EFA traffic does not leave a zone; select the "
             "subnets of one (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits)"
+        )
+    if template.placement_strategy is UNKNOWN and subnets.in_several_zones(found):
+        said["placementAcrossZones"] = (
+            "the placement group exists and its strategy is not seen; if it is a cluster, Auto Scaling refuses the "
+            f"subnets of several zones ({subnets.ONE_ZONE!r}): select those of one"
         )
     return said
 

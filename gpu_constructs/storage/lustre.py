@@ -6,6 +6,7 @@ storage.allow_from(cluster)
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, cast
 
 import jsii
@@ -14,12 +15,12 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_fsx as fsx
 from constructs import Construct
 
-from gpu_constructs.checks import Problem, raise_all
-from gpu_constructs.doubts import warn
+from gpu_constructs.checks import Problem, Unknown
+from gpu_constructs.doubts import refuse, warn
 from gpu_constructs.storage import associations, lustre_links, lustre_rules
 from gpu_constructs.storage.lustre_checks import MetadataIops
 from gpu_constructs.storage.lustre_rules import Lustre
-from gpu_constructs.tokens import known
+from gpu_constructs.tokens import known, region_of
 
 # https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
 _PORTS: Final = ((988, 988), (1018, 1023))
@@ -48,6 +49,8 @@ class LustreStorage(Construct):
         dns_name: The name under which clients reach it.
         security_group: Its security group.
         efa: Whether clients may reach it by EFA.
+        vpc: Its VPC; `None` of one that exists.
+        availability_zone: Its zone; `None` of one that exists.
 
     Raises:
         GpuConstructsError: If FSx would refuse the file system.
@@ -60,6 +63,8 @@ class LustreStorage(Construct):
     dns_name: str
     security_group: ec2.ISecurityGroup
     efa: bool
+    vpc: ec2.IVpc | None = None
+    availability_zone: str | None = None
 
     def __init__(
         self,
@@ -72,9 +77,11 @@ class LustreStorage(Construct):
         removal_policy: RemovalPolicy | None = None,
     ) -> None:
         super().__init__(scope, id)
+        self.vpc, self.availability_zone = vpc, subnet.availability_zone
         lustre = lustre or Lustre.scratch()
-        raise_all([*_none_problems(lustre), *problems(lustre, self)], self.node.path)
-        warn(self, _doubts(lustre, self))
+        region = region_of(self)
+        refuse(self, [*_none_problems(lustre), *problems(lustre, region)])
+        warn(self, _doubts(lustre, region))
 
         group = self._create_security_group(vpc, efa=lustre.efa)
         rules = _rules_of(group)
@@ -120,8 +127,14 @@ class LustreStorage(Construct):
         """The connections of the security group."""
         return self._connections
 
-    def allow_from(self, clients: ec2.IConnectable) -> None:
+    def allow_from(self, clients: ec2.IConnectable, *, rules_with_clients: bool = False) -> None:
         """Let clients mount the file system: TCP 988 and 1018 to 1023, or with EFA all traffic, in both directions.
+
+        Args:
+            clients: The clients.
+            rules_with_clients: Whether the rules go into the stack of the clients where that is another one, as they
+                must if it depends on this one: CloudFormation takes no stacks that depend on each other. By default
+                they go into this stack.
 
         See https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
         """
@@ -129,8 +142,13 @@ class LustreStorage(Construct):
         if self.efa:
             warn(self, _group_doubts(self.connections, peer))
         for port in _ports(efa=self.efa):
-            self.connections.allow_from(peer, port, "Lustre from clients")
-            self.connections.allow_to(peer, port, "Lustre to clients")
+            # The same rules either way; CDK puts them into the stack of the side that is asked.
+            if rules_with_clients:
+                peer.allow_to(self.connections, port, "Lustre from clients")
+                peer.allow_from(self.connections, port, "Lustre to clients")
+            else:
+                self.connections.allow_from(peer, port, "Lustre from clients")
+                self.connections.allow_to(peer, port, "Lustre to clients")
 
     def _describe(self, file_system_id: str, mount_name: str, group: ec2.ISecurityGroup, *, efa: bool) -> None:
         stack = Stack.of(self)
@@ -185,8 +203,8 @@ class _ImportedLustreStorage(LustreStorage):
         self._describe(file_system_id, mount_name, security_group, efa=efa)
 
 
-def problems(lustre: Lustre, scope: Construct) -> list[Problem]:
-    """Say what FSx would refuse in the stack of a scope; values known only at deploy time are not judged."""
+def problems(lustre: Lustre, region: str | Unknown) -> list[Problem]:
+    """Say what FSx would refuse in a Region; values known only at deploy time are not judged."""
     return [
         *lustre_rules.problems(
             deployment_type=lustre.deployment_type,
@@ -199,14 +217,14 @@ def problems(lustre: Lustre, scope: Construct) -> list[Problem]:
             metadata_iops=known(lustre.metadata_iops),
             linked=bool(lustre.links),
         ),
-        *lustre_links.problems(associations.plain(lustre.links), region=known(Stack.of(scope).region)),
+        *lustre_links.problems(associations.plain(lustre.links), region=region),
     ]
 
 
-def _doubts(lustre: Lustre, scope: Construct) -> dict[str, str]:
+def _doubts(lustre: Lustre, region: str | Unknown) -> dict[str, str]:
     found = lustre_rules.doubts(
         deployment_type=lustre.deployment_type,
-        region=known(Stack.of(scope).region),
+        region=region,
         storage_type=lustre.storage_type,
         throughput_mb_s=known(lustre.throughput_mb_s),
         metadata_iops=known(lustre.metadata_iops),
@@ -281,6 +299,7 @@ def _rules_of(group: ec2.SecurityGroup) -> list[CfnResource]:
     return [child for child in group.node.children if isinstance(child, rules)]
 
 
+@cache
 def _ports(*, efa: bool) -> list[ec2.Port]:
     # https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html
     if efa:

@@ -274,16 +274,20 @@ def doubts(
     return found
 
 
-def client_doubts(*, efa: bool, instance: str, efa_interfaces: int, nitro_version: int | None) -> dict[str, str]:
+def client_doubts(
+    *, efa: bool, instance: str, efa_interfaces: int, nitro_version: int | None, os: str | None = None
+) -> dict[str, str]:
     """Say whether clients of an instance type miss the EFA of a file system, by the code of the warning."""
     too_old = nitro_version is not None and nitro_version < facts.EFA_NITRO_VERSION
-    if not efa or (efa_interfaces and not too_old):
+    if not efa or (efa_interfaces and not too_old and os != "al2"):
         return {}
-    why = f"has version {nitro_version} of the Nitro system" if efa_interfaces else "has no EFA"
+    why = f"has version {nitro_version} of the Nitro system" if too_old else "runs Amazon Linux 2"
+    if not efa_interfaces:
+        why = "has no EFA"
     return {
         "fileSystemOverTcp": f"{instance} {why} and mounts the file system over TCP: file systems with EFA are reached "
-        "by it from instances with EFA and Nitro version 4 or later; use such a type, or leave efa out and save its "
-        "large minimum (https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html)"
+        "by it from instances with EFA, Nitro version 4 or later and Amazon Linux 2023 or Ubuntu; use such nodes, or "
+        "leave efa out and save its large minimum (https://docs.aws.amazon.com/fsx/latest/LustreGuide/efa-file-systems.html)"
     }
 
 

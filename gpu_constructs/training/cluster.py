@@ -14,8 +14,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from gpu_constructs.capacity import Capacity
-from gpu_constructs.checks import raise_all
-from gpu_constructs.doubts import warn
+from gpu_constructs.doubts import refuse, warn
 from gpu_constructs.images import GpuImage
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import efa as efa_layout
@@ -23,6 +22,7 @@ from gpu_constructs.network.efa import Efa
 from gpu_constructs.network.placement import create_placement_group
 from gpu_constructs.network.vpc import create_vpc, way_out
 from gpu_constructs.node_group import capacity_rules, market, sizes
+from gpu_constructs.node_group.bootstrap import Bootstrap
 from gpu_constructs.node_group.instance_type import InstanceType
 from gpu_constructs.node_group.launch_template import GpuLaunchTemplate
 from gpu_constructs.node_group.node import Node
@@ -33,6 +33,7 @@ from gpu_constructs.storage.checkpoints import Checkpoints
 from gpu_constructs.storage.lustre import LustreStorage
 from gpu_constructs.storage.lustre_rules import Lustre
 from gpu_constructs.storage.volumes import Volume
+from gpu_constructs.tokens import region_of
 from gpu_constructs.training import rules
 from gpu_constructs.training.rules import Network
 
@@ -120,21 +121,25 @@ class TrainingCluster(Construct):
             root_volume=root_volume,
             data_volume=data_volume,
             security_groups=1 + len(security_groups),
+            boots=rules.boots(image),
         )
         network = Network(vpc, vpc_subnets, availability_zone or market.availability_zone(capacity))
         file_system = file_system or Lustre.scratch()
-        raise_all(rules.problems(self, node, node_count, network, file_system), self.node.path)
-        warn(self, {**network.doubts(capacity), **rules.kept_file_system_doubts(file_system, network)})
+        refuse(self, rules.problems(region_of(self), node, node_count, network, file_system))
+        warn(self, {**network.doubts(capacity), **rules.file_system_doubts(file_system, network)})
+        warn(self, rules.boot_doubts(node, file_system, network))
 
         self.vpc = vpc or create_vpc(self, "Vpc", availability_zone=network.availability_zone)
         subnet = network.subnet(self.vpc)
+        self.checkpoint_bucket: s3.IBucket = checkpoints.bucket or checkpoint_storage.create_bucket(self, "Checkpoints")
+        self.file_system = self._create_file_system(file_system, subnet)
         template = self._create_launch_template(node, security_groups, role)
         self.node_group = self._create_node_group(template, subnet, node_count)
         self.auto_scaling_group = self.node_group.auto_scaling_group
         self.launch_template = template.launch_template
         self.role = template.role
-        self.checkpoint_bucket = self._create_checkpoint_bucket(checkpoints)
-        self.file_system = self._create_file_system(file_system, subnet)
+        checkpoint_storage.grant_read_write(self.checkpoint_bucket, self.role)
+        self._connect_file_system()
 
     @property
     def connections(self) -> ec2.Connections:
@@ -159,6 +164,7 @@ class TrainingCluster(Construct):
             image=node.image,
             capacity=node.capacity,
             efa=node.efa,
+            bootstrap=self._bootstrap(boots=node.boots),
             security_groups=security_groups,
             placement_group=create_placement_group(self, "PlacementGroup") if together else None,
             root_volume=node.root_volume,
@@ -166,6 +172,11 @@ class TrainingCluster(Construct):
             role=role,
             allow_retired=node.allow_retired,
         )
+
+    def _bootstrap(self, *, boots: bool) -> Bootstrap:
+        if not boots:
+            return Bootstrap.none()
+        return Bootstrap.standalone(file_system=self.file_system, records=self.checkpoint_bucket)
 
     def _create_node_group(self, template: GpuLaunchTemplate, subnet: ec2.ISubnet, node_count: int) -> GpuNodeGroup:
         surge = 0 if template.capacity.limited else sizes.SURGE
@@ -181,19 +192,19 @@ class TrainingCluster(Construct):
         nodes.node.add_dependency(*way_out(self.vpc, subnet))
         return nodes
 
-    def _create_checkpoint_bucket(self, checkpoints: Checkpoints) -> s3.IBucket:
-        bucket = checkpoints.bucket or checkpoint_storage.create_bucket(self, "Checkpoints")
-        checkpoint_storage.grant_read_write(bucket, self.role)
-        return bucket
-
     def _create_file_system(self, wanted: Lustre | LustreStorage, subnet: ec2.ISubnet) -> LustreStorage | None:
         if not isinstance(wanted, Lustre):
-            storage = wanted
-        elif wanted.deployment_type is None:
+            return wanted
+        if wanted.deployment_type is None:
             return None
-        else:
-            storage = LustreStorage(self, "FileSystem", vpc=self.vpc, subnet=subnet, lustre=wanted)
-        storage.allow_from(self)
+        return LustreStorage(self, "FileSystem", vpc=self.vpc, subnet=subnet, lustre=wanted)
+
+    def _connect_file_system(self) -> None:
+        storage = self.file_system
+        if storage is None:
+            return
+        # The nodes wait for the file system, so that its stack cannot wait for theirs.
+        storage.allow_from(self, rules_with_clients=True)
         template = self.node_group.launch_template
         instance = template.instance
         warn(
@@ -203,8 +214,8 @@ class TrainingCluster(Construct):
                 instance=instance.name,
                 efa_interfaces=instance.max_efa_interfaces if efa_layout.has_efa(instance, template.efa) else 0,
                 nitro_version=instance.nitro_version,
+                os=template.image.system,
             ),
         )
         # GPU nodes must not bill for the minutes that a file system takes to come up, nor for one that fails.
         self.node_group.node.add_dependency(storage)
-        return storage

@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct
 
+from gpu_constructs import image_rules
 from gpu_constructs.capacity import Capacity
-from gpu_constructs.checks import Problem
+from gpu_constructs.checks import Problem, Unknown
+from gpu_constructs.images import GpuImage
 from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import addresses, subnets
 from gpu_constructs.network import efa as efa_layout
 from gpu_constructs.network.vpc import as_zone, candidates, describe
 from gpu_constructs.node_group import capacity_rules, market, sizes
 from gpu_constructs.node_group.node import Node
+from gpu_constructs.on_node.boot.internet import internet_hosts
 from gpu_constructs.storage import lustre as lustre_storage
+from gpu_constructs.storage import place_rules
 from gpu_constructs.storage.lustre import LustreStorage
 from gpu_constructs.storage.lustre_rules import Lustre
-from gpu_constructs.tokens import known
+from gpu_constructs.tokens import is_token, known
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Network:
 
     def subnet(self, vpc: ec2.IVpc) -> ec2.ISubnet:
         """Return the subnet of the cluster; only after `problems` found none."""
+        if self.vpc is None:
+            return vpc.private_subnets[0]
         chosen = self._choose(vpc)
         assert not isinstance(chosen, Problem)
         return chosen
@@ -69,6 +74,13 @@ class Network:
             return {}
         return capacity_rules.zone_doubts(capacity, chosen=self.availability_zone is not None)
 
+    @property
+    def isolated(self) -> bool:
+        """Whether the subnet has no way to the internet that CDK knows of; only after `problems` found none."""
+        if self.vpc is None:
+            return False
+        return self.subnet(self.vpc).subnet_id in {subnet.subnet_id for subnet in self.vpc.isolated_subnets}
+
     def _choose(self, vpc: ec2.IVpc) -> ec2.ISubnet | Problem:
         found = candidates(vpc, self.selection)
         if isinstance(found, Problem):
@@ -79,21 +91,79 @@ class Network:
 
 
 def problems(
-    scope: Construct, node: Node, node_count: int, network: Network, file_system: Lustre | LustreStorage
+    region: str | Unknown, node: Node, node_count: int, network: Network, file_system: Lustre | LustreStorage
 ) -> list[Problem]:
-    """Say all that would fail about a cluster; nothing if nothing is known to."""
+    """Say all that would fail about a cluster in a Region; nothing if nothing is known to."""
     return [
-        *node.problems(scope),
+        *node.problems(region),
         *sizes.node_count_problems(known(node_count)),
         *network.problems(node, node_count),
         *network.capacity_problems(node.capacity),
-        *(lustre_storage.problems(file_system, scope) if isinstance(file_system, Lustre) else []),
+        *_file_system_problems(region, file_system, network),
     ]
 
 
-def kept_file_system_doubts(file_system: Lustre | LustreStorage, network: Network) -> dict[str, str]:
+def file_system_doubts(file_system: Lustre | LustreStorage, network: Network) -> dict[str, str]:
+    """Say what looks wrong about a file system and where it is, by the code of the warning."""
+    if isinstance(file_system, Lustre):
+        return _kept_doubts(file_system, network)
+    new_vpc = network.vpc is None
+    found = place_rules.vpc_doubts(same_vpc=_same_vpc(file_system.vpc, network.vpc), clients_get_a_vpc=new_vpc)
+    if network.vpc is None:
+        return found
+    zones = (file_system.availability_zone, network.subnet(network.vpc).availability_zone)
+    own, of_nodes = (None if zone is None else as_zone(zone) for zone in zones)
+    assert of_nodes is not None
+    return {**found, **place_rules.zone_doubts(own, of_nodes, efa=file_system.efa)}
+
+
+def boots(image: GpuImage | None) -> bool:
+    """Return whether nodes boot by `Bootstrap.standalone`: where it knows its way on their image."""
+    return image is None or image.system in image_rules.BOOTS
+
+
+def boot_doubts(node: Node, file_system: Lustre | LustreStorage, network: Network) -> dict[str, str]:
+    """Say what looks wrong about how nodes boot, by the code of the warning."""
+    assert isinstance(node.instance, GpuInstance)
+    image = node.image or GpuImage.default(node.instance, boots=node.boots)
+    if not node.boots:
+        return {
+            "image-not-booted": f"nodes boot on {', '.join(image_rules.BOOTS)}; on {image.system} they start what the "
+            "image starts, mount no file system, and count as soon as EC2 has started them"
+        }
+    hosts = internet_hosts(
+        system=image.system or "",
+        install_cuda=image.install_cuda,
+        lustre=isinstance(file_system, LustreStorage) or file_system.deployment_type is not None,
+        efa=efa_layout.has_efa(node.instance, node.efa),
+    )
+    if not hosts or not network.isolated:
+        return {}
+    return {
+        "boot-needs-internet": f"nodes fetch from {', '.join(hosts)} when they boot, to which CDK knows no route from "
+        "their subnet; use the Deep Learning AMI on al2023, which needs none, or an image that has what is missing"
+    }
+
+
+def _file_system_problems(
+    region: str | Unknown, file_system: Lustre | LustreStorage, network: Network
+) -> list[Problem]:
+    if isinstance(file_system, Lustre):
+        return lustre_storage.problems(file_system, region)
+    return place_rules.problems(created_in_a_vpc=file_system.vpc is not None, clients_get_a_vpc=network.vpc is None)
+
+
+def _same_vpc(one: ec2.IVpc | None, other: ec2.IVpc | None) -> bool | None:
+    if one is None or other is None:
+        return None
+    first, second = one.vpc_id, other.vpc_id
+    # A name and a token may stand for the same VPC.
+    return first == second if is_token(first) == is_token(second) else None
+
+
+def _kept_doubts(file_system: Lustre, network: Network) -> dict[str, str]:
     """Say that a stack cannot be deleted whole, by the code of the warning."""
-    if network.vpc is not None or not isinstance(file_system, Lustre) or not file_system.kept:
+    if network.vpc is not None or not file_system.kept:
         return {}
     return {
         "kept-file-system": "the persistent file system is kept when the stack is deleted, and the VPC that the "

@@ -76,7 +76,7 @@ EXAMPLES = [
     Example(
         folder="p3dn",
         module=p3dn,
-        make=lambda app: p3dn.P3dnStack(app, "P3dnStack", ami_id="ami-0123456789abcdef0"),
+        make=lambda app: p3dn.P3dnStack(app, "P3dnStack"),
         nodes=None,  # in a sentence of its page, not in a table
         warnings=("Annotation::gpu-constructs:instance-type-in-doubt",),
     ),

@@ -57,6 +57,14 @@ def test_type_without_spot_is_refused() -> None:
     assert "got Capacity.spot(...) for 'p5.48xlarge'" in str(problem)
 
 
+@pytest.mark.parametrize(("name", "warned"), [("p5en.48xlarge", True), ("p5.48xlarge", False)])
+def test_type_that_aws_does_not_list_for_blocks_is_warned_of(name: str, warned: bool) -> None:
+    instance = GpuInstance.of(name)
+    assert ("blockType" in rules.type_doubts(ALL[-1], instance)) == warned
+    assert rules.type_problems(ALL[-1], instance) == []
+    assert rules.type_doubts(Capacity.spot(), instance) == {}
+
+
 @pytest.mark.parametrize(("instance", "minutes"), [(P5, 45), (ULTRASERVER, 75)])
 def test_nodes_leave_before_aws_terminates_them(instance: GpuInstance, minutes: int) -> None:
     assert rules.leave_at(Capacity.capacity_block(BLOCK, end=END), instance) == END - timedelta(minutes=minutes)
@@ -134,6 +142,7 @@ def test_reservation_that_fits_is_accepted() -> None:
     [
         ({"instance_type": "p5e.48xlarge"}, "with a reservation for 'p5e.48xlarge'"),
         ({"tenancy": "dedicated"}, "got a reservation of tenancy 'dedicated'"),
+        ({"platform": "Windows with SQL Server"}, "got a reservation of platform 'Windows with SQL Server'"),
         ({"in_placement_group": True}, "got none, with a reservation that is created in one"),
     ],
 )
@@ -153,7 +162,7 @@ def test_reservation_in_a_zone_that_nobody_knows_is_not_judged(zone: Zone | None
 
 
 def test_facts_known_only_at_deploy_time_are_not_judged() -> None:
-    unknown = _reserved(instance_type=UNKNOWN, tenancy=UNKNOWN, instance_count=UNKNOWN)
+    unknown = _reserved(instance_type=UNKNOWN, tenancy=UNKNOWN, instance_count=UNKNOWN, platform=UNKNOWN)
     assert rules.type_problems(unknown, P5) == []
     assert rules.group_doubts(unknown, types=1, placed=False, max_capacity=99) == {}
     assert rules.group_doubts(_reserved(), types=1, placed=False, max_capacity=UNKNOWN) == {}

@@ -130,6 +130,31 @@ def test_required_efa_in_one_zone_is_not_warned_of(stack: Stack, vpc: ec2.Vpc) -
     assert warnings(stack) == []
 
 
+def _in_two_zones(stack: Stack, vpc: ec2.Vpc, placement_group: ec2.IPlacementGroup) -> GpuNodeGroup:
+    template = _template(stack, vpc, placement_group=placement_group)
+    return GpuNodeGroup(stack, "Nodes", launch_template=template, max_capacity=1)
+
+
+def test_cluster_placement_group_over_several_zones_is_refused(stack: Stack, vpc: ec2.Vpc) -> None:
+    group = ec2.PlacementGroup(stack, "Placement", strategy=ec2.PlacementGroupStrategy.CLUSTER)
+    with pytest.raises(GpuConstructsError, match="cannot specify multiple Availability Zones and a cluster placement"):
+        _in_two_zones(stack, vpc, group)
+
+
+@pytest.mark.parametrize("strategy", [ec2.PlacementGroupStrategy.SPREAD, ec2.PlacementGroupStrategy.PARTITION])
+def test_other_placement_groups_may_span_zones(
+    stack: Stack, vpc: ec2.Vpc, strategy: ec2.PlacementGroupStrategy
+) -> None:
+    _in_two_zones(stack, vpc, ec2.PlacementGroup(stack, "Placement", strategy=strategy))
+    assert warnings(stack) == []
+
+
+def test_imported_placement_group_over_several_zones_is_warned_of(stack: Stack, vpc: ec2.Vpc) -> None:
+    _in_two_zones(stack, vpc, ec2.PlacementGroup.from_placement_group_name(stack, "Placement", "existing"))
+    (warning,) = warnings(stack)
+    assert "its strategy is not seen" in warning
+
+
 def test_placement_group_that_the_type_does_not_support_is_refused(stack: Stack, vpc: ec2.Vpc) -> None:
     instance = GpuInstance(
         "p9.48xlarge", gpus=1, gpu="X", gpu_memory_mib=1, vcpus=1, memory_mib=1, placement_strategies=("spread",)

@@ -119,6 +119,12 @@ def test_reservation_of_the_same_app_is_compared_with_the_nodes(stack: Stack, vp
     assert message.startswith("Stack/Template: 3 problems")
 
 
+def test_reservation_of_the_same_app_is_no_block(stack: Stack, vpc: ec2.Vpc) -> None:
+    block: Any = _reservation(stack)
+    message = _refused(_template, stack, vpc, Capacity.capacity_block(block))
+    assert "must be the id of a Capacity Block, which is bought and not created by CloudFormation" in message
+
+
 def test_reservation_in_another_zone_or_smaller_than_the_group(stack: Stack, vpc: ec2.Vpc) -> None:
     elsewhere = Capacity.reservation(_reservation(stack, availability_zone="us-east-1b", instance_count=2))
     assert "with a reservation in us-east-1b" in _refused(_group, stack, vpc, elsewhere)

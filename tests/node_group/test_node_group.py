@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from aws_cdk import CfnParameter, Stack
+from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs import GpuConstructsError, GpuLaunchTemplate, GpuNodeGroup
@@ -105,3 +106,30 @@ def test_sizes_out_of_order_are_refused(least: Any, wanted: Any, most: Any) -> N
 def test_negative_size_is_refused() -> None:
     (problem,) = sizes.problems(min_capacity=-1, desired_capacity=None, max_capacity=3)
     assert "min_capacity must be a whole number of at least 0, got -1" in str(problem)
+
+
+def test_launch_template_of_cdk_is_refused(stack: Stack, vpc: ec2.Vpc) -> None:
+    """Imported, it would give the group no connections, no role and no user data."""
+    imported: Any = ec2.LaunchTemplate.from_launch_template_attributes(stack, "Imported", launch_template_id="lt-1")
+    with pytest.raises(GpuConstructsError, match="launch_template must be a GpuLaunchTemplate"):
+        GpuNodeGroup(stack, "Nodes", launch_template=imported, max_capacity=1)
+
+
+def test_dictionaries_in_place_of_structs_are_refused(stack: Stack, vpc: ec2.Vpc) -> None:
+    """CDK drops their snake_case keys without a word, or fails in words of its own."""
+    hook: Any = {"lifecycle_hook_name": "booted", "lifecycle_transition": "autoscaling:EC2_INSTANCE_LAUNCHING"}
+    subnets: Any = {"subnet_type": ec2.SubnetType.PRIVATE_WITH_EGRESS}
+    with pytest.raises(GpuConstructsError) as raised:
+        _group(stack, vpc, lifecycle_hooks=[hook], vpc_subnets=subnets)
+    assert "vpc_subnets must be an ec2.SubnetSelection, got a dict" in str(raised.value)
+    assert "LifecycleHookSpecificationProperty, got a dict" in str(raised.value)
+
+
+def test_structs_are_accepted(stack: Stack, vpc: ec2.Vpc) -> None:
+    hook = autoscaling.CfnAutoScalingGroup.LifecycleHookSpecificationProperty(
+        lifecycle_hook_name="leaving", lifecycle_transition="autoscaling:EC2_INSTANCE_TERMINATING"
+    )
+    subnets = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
+    _group(stack, vpc, lifecycle_hooks=[hook], vpc_subnets=subnets)
+    (found,) = only(stack, "AWS::AutoScaling::AutoScalingGroup")["Properties"]["LifecycleHookSpecificationList"]
+    assert found["LifecycleHookName"] == "leaving"

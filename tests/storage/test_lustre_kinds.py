@@ -270,6 +270,12 @@ def test_clients_that_miss_the_efa_of_a_file_system(
     assert not message or message in found["fileSystemOverTcp"]
 
 
+@pytest.mark.parametrize(("os", "warned"), [("al2", True), ("al2023", False), ("ubuntu-22.04", False), (None, False)])
+def test_clients_on_amazon_linux_2_miss_the_efa_of_a_file_system(os: str | None, warned: bool) -> None:
+    found = client_doubts(efa=True, instance="x", efa_interfaces=32, nitro_version=4, os=os)
+    assert ("x runs Amazon Linux 2 and mounts the file system over TCP" in found.get("fileSystemOverTcp", "")) == warned
+
+
 @pytest.mark.parametrize(
     ("lustre", "region", "doubted"),
     [

@@ -19,6 +19,7 @@ from gpu_constructs import (
     LustreStorage,
     TrainingCluster,
 )
+from gpu_constructs.on_node import permissions
 from tests.conftest import ENV, only, resources, warnings
 from tests.training.made import make_cluster, refusal
 
@@ -77,18 +78,30 @@ def test_nodes_wait_for_the_file_system_and_the_way_out(stack: Stack) -> None:
     assert [name for name in depends if "PrivateSubnet1DefaultRoute" in name]
 
 
-def test_nodes_may_use_systems_manager_and_the_checkpoint_bucket_and_nothing_else(stack: Stack) -> None:
+def test_nodes_may_boot_and_use_systems_manager_and_the_checkpoint_bucket_and_nothing_else(stack: Stack) -> None:
     cluster = make_cluster(stack)
     policies = resources(stack, "AWS::IAM::Policy").values()
     bucket = stack.resolve(cluster.checkpoint_bucket.bucket_arn)
-    allowed = [
-        statement["Resource"]
-        for policy in policies
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
-    ]
-    assert allowed == [bucket, {"Fn::Join": ["", [bucket, "/*"]]}]
+    statements = [statement for policy in policies for statement in policy["Properties"]["PolicyDocument"]["Statement"]]
+    assert [one["Resource"] for one in statements[-2:]] == [bucket, {"Fn::Join": ["", [bucket, "/*"]]}]
+    of_the_boot = [action for one in statements[:-2] for action in _actions(one)]
+    assert sorted(of_the_boot) == sorted(
+        [
+            "s3:GetObject",  # of the bundle
+            *permissions.DESCRIBE_ACTIONS,
+            *permissions.GROUP_ACTIONS,
+            *permissions.LOG_ACTIONS,
+            *permissions.METRIC_ACTIONS,
+            *permissions.RECORD_ACTIONS,
+        ]
+    )
     assert isinstance(cluster.role, iam.Role)
     assert len(stack.resolve(cluster.role.node.default_child.managed_policy_arns)) == 1  # type: ignore[union-attr]
+
+
+def _actions(statement: dict[str, Any]) -> list[str]:
+    actions = statement["Action"]
+    return [actions] if isinstance(actions, str) else actions
 
 
 def test_role_and_bucket_of_the_user_are_used(stack: Stack) -> None:
@@ -210,7 +223,10 @@ def test_refused_cluster_leaves_nothing_behind(stack: Stack) -> None:
         ),
         ({"vpc_subnets": ec2.SubnetSelection(availability_zones=["us-east-1f"])}, "got a selection without subnets"),
         ({"vpc_subnets": ec2.SubnetSelection(subnet_group_name="X")}, "got a selection that CDK refuses"),
-        ({"instance_type": "p3dn.24xlarge", "availability_zone": "us-east-1a"}, "with V100 GPUs"),
+        (
+            {"instance_type": "p3dn.24xlarge", "availability_zone": "us-east-1a", "image": GpuImage.dlami()},
+            "with V100 GPUs",
+        ),
         (
             {"node_count": "2", "availability_zone": "us-east-1a"},
             "node_count must be a whole number of at least 1, got '2'",

@@ -8,7 +8,7 @@ import pytest
 from aws_cdk import Stack
 from aws_cdk import aws_s3 as s3
 
-from gpu_constructs import Checkpoints, GpuConstructsError, Lustre, TrainingCluster, Volume
+from gpu_constructs import Checkpoints, GpuConstructsError, GpuImage, Lustre, TrainingCluster, Volume
 from tests.conftest import only, resources, warnings
 
 FAST = Lustre.persistent(4800, 1000, efa=True)
@@ -35,6 +35,11 @@ def test_nodes_that_mount_over_tcp_a_file_system_with_efa_are_warned_of(
     found = [text for text in warnings(stack) if "over TCP" in text]
     assert len(found) == (message is not None)
     assert message is None or message in found[0]
+
+
+def test_nodes_on_amazon_linux_2_are_warned_of_with_a_file_system_that_has_efa(stack: Stack) -> None:
+    _cluster(stack, file_system=FAST, image=GpuImage.custom("ami-0123456789abcdef0", os="al2"))
+    assert [text for text in warnings(stack) if "runs Amazon Linux 2 and mounts the file system over TCP" in text]
 
 
 def test_nodes_reach_a_file_system_with_efa_by_all_traffic(stack: Stack) -> None:
