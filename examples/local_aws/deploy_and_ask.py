@@ -8,5 +8,5 @@ with LocalAws.start() as aws:  # ends with this block, and with this process how
     CdkCli(aws, Path()).deploy("TrainingStack")
 
     groups = aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
-    print([node["LifecycleState"] for node in groups[0]["Instances"]])
+    print([node["LifecycleState"] for node in groups[0]["Instances"]])  # they wait to be booted, see docs/boot.md
     print(aws.status()["stacks"]["TrainingStack"]["not_created"])

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import shlex
 import signal
+import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Annotated
 
 from rich.markup import escape
-from typer import Argument, Option, Typer
+from typer import Argument, Exit, Option, Typer
 
 from gpu_constructs.cli import show
 from gpu_constructs.cli.progress import Progress
 from gpu_constructs.cli.show import console
-from gpu_constructs.local import CdkCli, LocalAws, report, retained
+from gpu_constructs.local import CdkCli, LocalAws, LocalAwsError, report, retained
 from gpu_constructs.local import process as defaults
+from gpu_constructs.local.nodes import boots
 
 commands = Typer(help="A local AWS to deploy to, on loopback, without an account.", no_args_is_help=True)
 
@@ -106,6 +109,36 @@ def status(
 
 
 @commands.command()
+def boot(
+    stack: Annotated[str, Argument(help="A stack that is deployed to the local AWS.")],
+    port: Port = None,
+    region: Region = None,
+    folder: Annotated[
+        Path | None, Option(help="Where the nodes have their files, and leave them; by default nowhere.")
+    ] = None,
+    json_output: AsJson = False,
+) -> None:
+    """Boot the nodes of a deployed stack as processes, by their real user data, and show how long each step took.
+
+    Linux only. Exits with 1 if a node does not come into service.
+    """
+    aws = LocalAws.find(port)
+    groups = _groups(aws, stack, region)
+    if not groups:
+        raise LocalAwsError(f"{stack} has no Auto Scaling group, so it has no nodes to boot")
+    with TemporaryDirectory() as temporary, Progress(show.progress_console(json_output=json_output)) as say:
+        booted = [node for group in groups for node in boots.boot(aws, group, folder or Path(temporary), say)]
+    show.boots(stack, booted, json_output=json_output)
+    if not all(node.in_service for node in booted):
+        raise Exit(1)
+
+
+def _groups(aws: LocalAws, stack: str, region: str | None) -> list[str]:
+    found = aws.client("cloudformation", region).describe_stack_resources(StackName=stack)["StackResources"]
+    return [one["PhysicalResourceId"] for one in found if one["ResourceType"] == "AWS::AutoScaling::AutoScalingGroup"]
+
+
+@commands.command()
 def down(
     port: Port = None,
     every: Annotated[bool, Option("--all", help="Stop all that are running.")] = False,
@@ -135,10 +168,12 @@ def demo(
         _step(2, f"Deploying {names} into it with the real CDK command line (about half a minute)")
         with Progress(console, verbose=verbose) as say:
             CdkCli(aws, project, app=app, say=say).deploy(*stacks, context=context or ())
-        _step(3, "What was created")
+        _step(3, "Booting its nodes, as processes of this machine, by the user data of their launch template")
+        _boot_all(aws, stacks)
+        _step(4, "What was created")
         for stack in stacks:
             show.report(report.read(aws, stack))
-        _step(4, f"Removing {names}")
+        _step(5, f"Removing {names}")
         left = [one for stack in stacks for one in retained.of_stack(aws, stack)]
         with Progress(console, verbose=verbose) as say:
             CdkCli(aws, project, app=app, say=say).destroy(*stacks, context=context or ())
@@ -149,13 +184,25 @@ def demo(
     console.print(f"\nDone in {time.monotonic() - started:.0f} s. The local AWS is stopped; nothing is left running.")
 
 
+def _boot_all(aws: LocalAws, stacks: list[str]) -> None:
+    """Boot the nodes of stacks where that can be: each has a loopback address of its own, which only Linux gives."""
+    with_nodes = [stack for stack in stacks if _groups(aws, stack, None)]
+    if not with_nodes or sys.platform != "linux":
+        console.print("No nodes to boot." if not with_nodes else "Left out: nodes boot here on Linux alone.")
+        return
+    for stack in with_nodes:
+        with TemporaryDirectory() as folder, Progress(console) as say:
+            booted = [node for group in _groups(aws, stack, None) for node in boots.boot(aws, group, Path(folder), say)]
+        show.boots(stack, booted)
+
+
 def _stacks(aws: LocalAws, region: str | None) -> list[str]:
     found = aws.client("cloudformation", region).describe_stacks()["Stacks"]
     return [stack["StackName"] for stack in found if stack["StackName"] != "CDKToolkit"]
 
 
 def _step(number: int, what: str) -> None:
-    console.print(f"\n[bold cyan]{number}/4[/bold cyan] [bold]{escape(what)}[/bold]")
+    console.print(f"\n[bold cyan]{number}/5[/bold cyan] [bold]{escape(what)}[/bold]")
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -12,11 +12,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from gpu_constructs.local.nodes.boots import BootedNode
 from gpu_constructs.local.report import Section, StackReport
 
 # In a file or a pipe there is no width to keep to: ids stay in one piece.
 console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 160)
 
+_BAR_WIDTH = 40
 _UNFINISHED = {
     "not_created": "Not created: the local AWS does not know these types",
     "not_run": "Answered, but not run: code that only AWS would run",
@@ -52,6 +54,23 @@ def report(stack_report: StackReport, *, json_output: bool = False) -> None:
         console.print(_table(Section(_UNFINISHED[kind], ("logical id", "type"), list(rows))))
     if not stack_report.unfinished:
         console.print("\nEverything that the template holds was created.")
+
+
+def boots(stack: str, nodes: list[BootedNode], *, json_output: bool = False) -> None:
+    """Show how the nodes of a stack booted: each node a line, and the steps of the slowest as a waterfall."""
+    if json_output:
+        as_json([asdict(node) for node in nodes])
+        return
+    rows: list[tuple[str, ...]] = [(node.instance_id, node.state, f"{node.seconds:.1f}", node.reason) for node in nodes]
+    console.print(_table(Section(f"Nodes of {stack}", ("node", "state", "seconds to the hook", "what failed"), rows)))
+    if nodes:
+        slowest = max(nodes, key=lambda node: node.seconds)
+        steps: list[tuple[str, ...]] = [
+            (step.step, step.event, f"{step.seconds:.2f}", step.bar(slowest.seconds, _BAR_WIDTH))
+            for step in slowest.steps
+        ]
+        title = f"Steps of {slowest.instance_id}"
+        console.print(_table(Section(title, ("step", "ended", "seconds", "when"), steps)))
 
 
 def servers(found: list[dict[str, Any]]) -> None:

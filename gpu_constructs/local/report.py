@@ -142,10 +142,12 @@ def _placement_groups(client: Client, ids: list[str]) -> Iterable[tuple[str, ...
 def _file_systems(client: Client, ids: list[str]) -> Iterable[tuple[str, ...]]:
     for found in client("fsx").describe_file_systems(FileSystemIds=ids)["FileSystems"]:
         lustre = found.get("LustreConfiguration", {})
+        # Intelligent-Tiering grows and shrinks with what it holds, and has no capacity.
+        capacity = f"{found['StorageCapacity']} GiB" if found.get("StorageCapacity") else "elastic"
         yield (
             found["FileSystemId"],
             str(lustre.get("DeploymentType", found["FileSystemType"])),
-            f"{found['StorageCapacity']} GiB",
+            capacity,
             f"{found['DNSName']}@tcp:/{lustre.get('MountName', '')}",
         )
 

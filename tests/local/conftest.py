@@ -107,3 +107,10 @@ def make_stack(local_aws: LocalAws) -> Callable[[], StackUnderTest]:
 def a_stack(make_stack: Callable[[], StackUnderTest]) -> StackUnderTest:
     """A stack not created yet."""
     return make_stack()
+
+
+@pytest.fixture
+def on_the_node(local_aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of a node: whatever makes a boto3 client here reaches the local AWS."""
+    for name, value in local_aws.environment().items():
+        monkeypatch.setenv(name, value)

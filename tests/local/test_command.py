@@ -116,7 +116,7 @@ def test_the_demo_shows_removes_names_what_it_keeps_and_runs_twice(home: Path, p
         demo = _demo(project)
 
         assert demo.returncode == 0
-        for step in ("1/4", "2/4", "3/4", "4/4"):
+        for step in ("1/5", "2/5", "3/5", "4/5", "5/5"):
             assert step in demo.stdout
         assert re.search(
             r"Kept by design: small-bucket\S+ \(AWS::S3::Bucket, Bucket\w+\), emptied of 0 objects", demo.stdout

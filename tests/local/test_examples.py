@@ -22,7 +22,7 @@ class Example:
 
 
 EXAMPLES = [
-    Example("p3dn", "P3dnStack", ("ami_id=ami-0123456789abcdef0",)),
+    Example("p3dn", "P3dnStack"),
     Example("p6_b300", "B300Stack"),
     Example("private_only", "PrivateTrainingStack"),
     Example("spot", "SpotStack"),

@@ -61,7 +61,7 @@ def _check_what_was_created(found: report.StackReport) -> None:
     assert {("in", "all traffic", "itself"), ("out", "all traffic", "itself"), ("in", "tcp 988", "itself")} <= rules
     group, *nodes = _rows(found, "Auto Scaling group")
     assert group[1] == "0 to 3, 2 wanted"
-    assert [node[1:] for node in nodes] == [("p4d.24xlarge", "us-east-1b", "InService")] * 2
+    assert [node[1:] for node in nodes] == [("p4d.24xlarge", "us-east-1b", "Pending:Wait")] * 2
     assert [(kind, size) for _, kind, size, _ in _rows(found, "File system")] == [("SCRATCH_2", "1200 GiB")]
     assert [strategy for _, strategy, _ in _rows(found, "Placement group")] == ["cluster"]
     assert "AmazonSSMManagedInstanceCore" in {policies for _, policies, _ in _rows(found, "Roles")}

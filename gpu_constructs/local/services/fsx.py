@@ -193,13 +193,21 @@ def _described_with(moto: Callable[[FileSystem], dict[str, Any]]) -> Callable[[F
     def to_dict(self: FileSystem) -> dict[str, Any]:
         described = moto(self)
         region, account_id = described["ResourceARN"].split(":")[3:5]
-        subnet = ec2_backends[account_id][region].describe_subnets(subnet_ids=self.subnet_ids)[0]
-        described |= {"Lifecycle": "AVAILABLE", "OwnerId": account_id, "VpcId": subnet.vpc_id}
+        described |= {"Lifecycle": "AVAILABLE", "OwnerId": account_id, "VpcId": _vpc_id(self, account_id, region)}
         if self.lustre_configuration is not None:
             described["LustreConfiguration"] = {**self.lustre_configuration, "MountName": _mount_name(self)}
         return described
 
     return to_dict
+
+
+def _vpc_id(file_system: FileSystem, account_id: str, region: str) -> str:
+    """Found when it is first described: here, unlike on AWS, a subnet can go before a file system that is kept."""
+    if not hasattr(file_system, "vpc_id"):
+        subnets = ec2_backends[account_id][region].describe_subnets(subnet_ids=file_system.subnet_ids)
+        file_system.vpc_id = subnets[0].vpc_id  # type: ignore[attr-defined]  # ours, beside what moto keeps
+    vpc_id: str = file_system.vpc_id  # type: ignore[attr-defined]
+    return vpc_id
 
 
 def _mount_name(file_system: FileSystem) -> str:

@@ -101,6 +101,19 @@ def test_an_instance_that_fails_to_warm_up_is_replaced(make_group: MakeGroup, pu
     assert group.ec2_state(failed) == "terminated"
 
 
+@pytest.mark.parametrize("pool_state", ["Stopped", "Running"])
+def test_an_unhealthy_instance_of_the_pool_is_replaced(
+    pool_state: str, make_group: MakeGroup, put_pool: Callable[..., None], scaling: AutoScalingClient
+) -> None:
+    group = make_group(0)
+    put_pool(PoolState=pool_state, MaxGroupPreparedCapacity=1)
+    [broken] = group.warm_ids()
+    scaling.set_instance_health(InstanceId=broken, HealthStatus="Unhealthy", ShouldRespectGracePeriod=False)
+    [replacement] = group.warm_ids()
+    assert replacement != broken
+    assert group.ec2_state(broken) == "terminated"
+
+
 def test_scale_in_terminates_unless_instances_are_reused(make_group: MakeGroup, put_pool: Callable[..., None]) -> None:
     group = make_group(1)
     put_pool(MaxGroupPreparedCapacity=1)

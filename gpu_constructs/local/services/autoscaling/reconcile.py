@@ -116,9 +116,10 @@ def _grace_period_over(group: FakeAutoScalingGroup, state: InstanceState, now: d
 def _terminate_unhealthy(group: FakeAutoScalingGroup) -> None:
     if suspended(group, "ReplaceUnhealthy", "Terminate"):
         return
-    for state in list(group.instance_states):
+    for state in everyone(group):
         known = member(state)
-        if state.lifecycle_state != "InService" or state.health_status != "Unhealthy":
+        at_rest = state.lifecycle_state == "InService" or transitions.settled(state)
+        if not at_rest or state.health_status != "Unhealthy":
             continue
         if known.respects_grace_period and not _grace_period_over(group, state, clock.now()):
             continue

@@ -79,7 +79,7 @@ def terminate(group: FakeAutoScalingGroup, state: InstanceState, cause: str) -> 
     known = member(state)
     known.activity, known.wait = activity, None
     targets.leave(group, state)
-    hooked = state.lifecycle_state in {"InService", "Standby"} or _settled(state)
+    hooked = state.lifecycle_state in {"InService", "Standby"} or settled(state)
     state.lifecycle_state = "Warmed:Terminating" if state in record(group).warm else "Terminating"
     if hooked:
         _wait_or_proceed(group, state, TERMINATING)
@@ -160,7 +160,8 @@ def _settle(group: FakeAutoScalingGroup, state: InstanceState) -> None:
         state.instance.stop()
 
 
-def _settled(state: InstanceState) -> bool:
+def settled(state: InstanceState) -> bool:
+    """Whether an instance is in the warm pool and waits for nothing."""
     return state.lifecycle_state in {"Warmed:Stopped", "Warmed:Running", "Warmed:Hibernated"}
 
 
