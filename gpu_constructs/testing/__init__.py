@@ -8,6 +8,7 @@ by the plugin alone, which pytest finds by itself.
 """
 
 from gpu_constructs.testing.invariants import (
+    assert_capacity_valid,
     assert_efa_valid,
     assert_encrypted_volumes,
     assert_imdsv2,
@@ -18,6 +19,7 @@ from gpu_constructs.testing.normalize import AnyTemplate, normalize
 
 __all__ = [
     "AnyTemplate",
+    "assert_capacity_valid",
     "assert_efa_valid",
     "assert_encrypted_volumes",
     "assert_imdsv2",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gpu_constructs.network import interface_rules
+from gpu_constructs.node_group import market_rules
 from gpu_constructs.testing import resources
+from gpu_constructs.testing.buying import ways_to_buy
 from gpu_constructs.testing.normalize import AnyTemplate, as_dict
 
 _KEPT = ("Retain", "RetainExceptOnCreate")
@@ -37,6 +39,27 @@ def assert_efa_valid(template: AnyTemplate) -> None:
     _report("EFA is not valid", wrong)
 
 
+def assert_capacity_valid(template: AnyTemplate) -> None:
+    """Assert that nodes can be bought as launch templates and Auto Scaling groups say.
+
+    That is: spot is asked for by the launch template or by the mixed instances policy of the group, not by both; a
+    Capacity Block is named, and has no mixed instances, warm pool or tenancy that it does not take; a targeted
+    reservation has no preference that contradicts it; and nodes in a placement group are neither on Dedicated Hosts nor
+    stopped when spot is interrupted.
+
+    Args:
+        template: The template.
+
+    Raises:
+        AssertionError: If something is wrong, or if there is no launch template.
+    """
+    found = ways_to_buy(as_dict(template))
+    if not found:
+        _report("nothing to check", ["no AWS::EC2::LaunchTemplate"])
+    wrong = [f"{name}: {problem}" for name, bought in found.items() for problem in market_rules.problems(bought)]
+    _report("nodes cannot be bought", wrong)
+
+
 def assert_no_public_address(template: AnyTemplate) -> None:
     """Assert that no instance and no load balancer can get a public address. NAT gateways may.
 
@@ -50,7 +73,7 @@ def assert_no_public_address(template: AnyTemplate) -> None:
     wrong = [
         f"{name}: AssociatePublicIpAddress is {resources.shown(interface['AssociatePublicIpAddress'])}"
         for name, data in _launches(plain).items()
-        for interface in data.get("NetworkInterfaces", [])
+        for interface in resources.stated_interfaces(data)
         if interface.get("AssociatePublicIpAddress", False) is not False
     ]
     wrong += [
@@ -152,7 +175,10 @@ def _launches(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _launch_template(template: dict[str, Any], data: dict[str, Any]) -> list[str]:
-    stated = data.get("NetworkInterfaces", [])
+    if resources.is_no_list(data.get("NetworkInterfaces")):
+        # https://docs.aws.amazon.com/cdk/v2/guide/cfn-layer.html
+        return ["NetworkInterfaces is no list; CDK makes a mapping of it where an override names an index in it"]
+    stated = resources.stated_interfaces(data)
     found = interface_rules.problems(
         resources.interfaces(data),
         instance=resources.instance(data),

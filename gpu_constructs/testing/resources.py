@@ -8,7 +8,7 @@ from typing import Any
 from gpu_constructs.checks import UNKNOWN, Problem, Unknown
 from gpu_constructs.instances import catalog
 from gpu_constructs.instances.catalog import GpuInstance
-from gpu_constructs.network.interface_rules import Interface
+from gpu_constructs.network.interface_rules import ABOUT_ADDRESSES, Interface
 
 Properties = dict[str, Any]
 
@@ -28,9 +28,21 @@ def interfaces(data: Properties) -> list[Interface]:
             interface_type=_text(stated.get("InterfaceType", "interface")),
             group_count=_count(stated),
             public_address=_flag(stated.get("AssociatePublicIpAddress")),
+            about_addresses=tuple(name for name in ABOUT_ADDRESSES if name in stated),
         )
-        for stated in data.get("NetworkInterfaces", [])
+        for stated in stated_interfaces(data)
     ]
+
+
+def stated_interfaces(data: Properties) -> list[Properties]:
+    """Return the interfaces of launch template data as stated; none of a list that only the deployment knows."""
+    stated = data.get("NetworkInterfaces", [])
+    return stated if isinstance(stated, list) else []
+
+
+def is_no_list(value: Any) -> bool:
+    """Return whether there is a mapping in the place of a list, and not a function that may give one."""
+    return isinstance(value, dict) and not any(key == "Ref" or key.startswith("Fn::") for key in value)
 
 
 def instance(data: Properties) -> GpuInstance | Unknown:

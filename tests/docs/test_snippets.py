@@ -73,8 +73,10 @@ def test_the_message_that_the_readme_shows_is_the_one_that_users_get(tmp_path: P
 @pytest.mark.parametrize(
     ("example", "printed"),
     [
-        ("deploy_and_ask.py", ["['InService', 'InService']", "{}"]),
+        ("deploy_and_ask.py", ["['Pending:Wait', 'Pending:Wait']", "{}"]),
+        ("boot_nodes.py", ["0 1", "True", "['InService', 'Pending:Wait']"]),
         ("boot_hook.py", ["Pending:Wait", "True", "InService"]),
+        ("metadata.py", ["p5.48xlarge", "True", "Terminated", "[503, 200, 200]"]),
     ],
 )
 def test_the_examples_of_the_local_aws_print_what_the_page_says(

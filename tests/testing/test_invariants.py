@@ -82,6 +82,8 @@ def test_templates_of_cdk_are_taken_as_they_are() -> None:
         (lambda t: _nics(t)[2].update(DeviceIndex=15), "interfaces at devices 0 to 14"),
         (lambda t: _nics(t)[0].update(InterfaceType="efa-only"), "as the primary one"),
         (lambda t: _nics(t)[0].update(AssociatePublicIpAddress=True), "false for nodes with several"),
+        (lambda t: _nics(t)[1].update(Ipv4PrefixCount=1), "got Ipv4PrefixCount on efa-only at card 0, device 1"),
+        (lambda t: _data(t).update(NetworkInterfaces={"1": {"DeviceIndex": 1}}), "NetworkInterfaces is no list"),
         (lambda t: _nics(t)[3].pop("Groups"), "interfaces with security groups"),
         (lambda t: _nics(t)[3].pop("DeviceIndex"), "interfaces with a DeviceIndex"),
         (lambda t: _nics(t)[3].pop("DeleteOnTermination"), r"NetworkInterfaces \[3\] stay when the instance ends"),
@@ -119,6 +121,7 @@ def test_all_that_is_wrong_with_efa_is_listed(template: dict[str, Any]) -> None:
         lambda t: [nic.update(Groups={"Ref": "Groups"}) for nic in _nics(t)],
         lambda t: _data(t).update(InstanceType="p9.48xlarge"),
         lambda t: _data(t).update(InstanceType={"Ref": "Type"}),
+        lambda t: _data(t).update(NetworkInterfaces={"Fn::If": ["Efa", _nics(t), []]}),
     ],
 )
 def test_what_the_template_does_not_say_is_not_judged(template: dict[str, Any], seen_elsewhere: Break) -> None:
