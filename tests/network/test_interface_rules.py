@@ -101,6 +101,15 @@ def test_efa_only_interface_has_no_public_address() -> None:
     assert _found(_nic(0, 0), _nic(0, 1, "efa-only", public_address=False)) == ""
 
 
+def test_efa_only_interface_says_nothing_of_addresses_and_connections() -> None:
+    settings = {"about_addresses": ("Ipv6PrefixCount",)}
+    assert "got Ipv6PrefixCount on efa-only at card 0, device 1" in _found(
+        _nic(0, 0), _nic(0, 1, "efa-only", **settings)
+    )
+    assert _found(_nic(0, 0, **settings), _nic(0, 1, "efa-only")) == ""
+    assert _found(_nic(0, 0), _nic(1, 0, "efa", **settings)) == ""
+
+
 def test_interface_type_is_one_that_ec2_knows() -> None:
     assert "interfaces of type interface, efa, efa-only" in _found(_nic(0, 0), _nic(1, 0, "EFA"))
 
