@@ -35,12 +35,13 @@ demo: $(READY) ## Deploy TrainingStack into a local AWS, boot its nodes, remove 
 
 .PHONY: test
 test: lint ## Check style and types, run every test
-	@echo "== tests of rules and constructs"
-	@CDK_VALIDATION=false pytest tests --ignore tests/bench --ignore tests/docs --ignore tests/examples --ignore tests/local -n auto
-	@echo "== tests of the examples, with CloudFormation's own validation"
-	@pytest tests/examples -n auto
-	@echo "== tests of the local AWS and of the documentation, with the real CDK command line"
-	@pytest tests/local tests/docs -n auto
+	@python -m tests.suite
+
+# What needs neither the CDK command line nor the local AWS. One room of it: make check PATHS=tests/storage
+PATHS ?= tests --ignore tests/bench --ignore tests/bundle --ignore tests/docs --ignore tests/examples --ignore tests/local
+.PHONY: check
+check: lint ## Check style and types, run the tests of rules and constructs, in a minute; of one room: PATHS=tests/storage
+	@CDK_VALIDATION=false pytest $(PATHS) -q -n auto
 
 .PHONY: lint
 lint: $(READY) ## Check style and types

@@ -23,8 +23,9 @@ STACK = "TrainingStack"
 NO_MOUNT = "mount.lustre: mount fs@tcp:/abcdefgh at /fsx failed: Input/output error\nIs the MGS running?"
 
 
-@pytest.fixture
-def group(local_aws: LocalAws) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def deployed(local_aws: LocalAws) -> Iterator[str]:
+    """The group of a TrainingStack, deployed once for all tests here."""
     cli = CdkCli(local_aws, ROOT)
     cli.deploy(STACK)
     resources = local_aws.client("cloudformation").describe_stack_resources(StackName=STACK)["StackResources"]
@@ -32,6 +33,18 @@ def group(local_aws: LocalAws) -> Iterator[str]:
         one["PhysicalResourceId"] for one in resources if one["ResourceType"] == "AWS::AutoScaling::AutoScalingGroup"
     )
     cli.destroy(STACK)
+
+
+@pytest.fixture
+def group(local_aws: LocalAws, deployed: str) -> Iterator[str]:
+    """That group with two new nodes, as it is after a deployment; what a test has left of failures is forgotten."""
+    scaling, s3 = local_aws.client("autoscaling"), local_aws.client("s3")
+    scaling.update_auto_scaling_group(AutoScalingGroupName=deployed, DesiredCapacity=2)
+    yield deployed
+    scaling.update_auto_scaling_group(AutoScalingGroupName=deployed, DesiredCapacity=0)
+    scaling.resume_processes(AutoScalingGroupName=deployed)
+    for bucket, key in _records(local_aws, deployed):
+        s3.delete_object(Bucket=bucket, Key=key)
 
 
 def _events(journal: list[dict[str, Any]], event: str) -> list[str]:
@@ -93,7 +106,7 @@ def test_node_whose_mount_never_comes_says_so_and_is_replaced(local_aws: LocalAw
         assert "security groups" in node.console
         assert len([call for call in node.calls if call == ["mount", "/fsx"]]) == 10
         assert node.instance_id not in nodes.states()
-        bucket, key = _record(local_aws, group)
+        ((bucket, key),) = _records(local_aws, group)
         found = json.loads(local_aws.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read())
         assert [(one["instance_id"], one["step"]) for one in found["failures"]][-1] == (
             node.instance_id,
@@ -101,14 +114,14 @@ def test_node_whose_mount_never_comes_says_so_and_is_replaced(local_aws: LocalAw
         )
 
 
-def _record(aws: LocalAws, group: str) -> tuple[str, str]:
+def _records(aws: LocalAws, group: str) -> list[tuple[str, str]]:
     s3 = aws.client("s3")
-    return next(
+    return [
         (bucket["Name"], found["Key"])
         for bucket in s3.list_buckets()["Buckets"]
         for found in s3.list_objects_v2(Bucket=bucket["Name"]).get("Contents", [])
         if "/control/boot-failures/" in found["Key"] and group in found["Key"]
-    )
+    ]
 
 
 def test_node_boots_though_its_metadata_flaps(local_aws: LocalAws, group: str, tmp_path: Path) -> None:

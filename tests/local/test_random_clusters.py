@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from gpu_constructs.local import CdkCli, LocalAws, report
 from tests.local.conftest import ROOT
-from tests.training.random_clusters import AMI, OWN_PARAMETER, REGION, Wish, new_stack, valid
+from tests.training.random_clusters import AMI, OWN_PARAMETER, REGION, Wish, new_app, new_stack, valid
 
 pytestmark = [pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.timeout(300)]
 
 
-# The first one is the simplest cluster that there is; those after it are at random, the same in each run.
+# Two clusters at a time, in one app, so that the command line starts twice for all of them. The first two are the
+# simplest that there are; those after them are at random, the same in each run.
 @settings(
     deadline=None,
     derandomize=True,
-    max_examples=4,
+    max_examples=2,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-@given(wish=valid())
-def test_a_valid_cluster_is_created_whole_and_removed(local_aws: LocalAws, wish: Wish) -> None:
+@given(wishes=st.lists(valid(), min_size=2, max_size=2))
+def test_valid_clusters_are_created_whole_and_removed(local_aws: LocalAws, wishes: list[Wish]) -> None:
     local_aws.client("ssm").put_parameter(Name=OWN_PARAMETER, Value=AMI, Type="String", Overwrite=True)
-    stack = new_stack(local_aws.account)
-    wish.make(stack)
-    cli = CdkCli(local_aws, ROOT, app=stack.node.root.synth().directory, region=REGION)  # type: ignore[attr-defined]
+    app = new_app(local_aws.account)
+    stacks = [new_stack(local_aws.account, app, f"Stack{number}") for number in range(len(wishes))]
+    for wish, stack in zip(wishes, stacks, strict=True):
+        wish.make(stack)
+    cli = CdkCli(local_aws, ROOT, app=app.synth().directory, region=REGION)
 
-    cli.deploy(stack.stack_name)
-    found = report.read(local_aws, stack.stack_name)
-    cli.destroy(stack.stack_name)
+    cli.deploy()
+    reports = [report.read(local_aws, stack.stack_name) for stack in stacks]
+    cli.destroy()
     local_aws.client("fsx").describe_file_systems()  # those that are kept are still told of
 
-    assert found.status == "CREATE_COMPLETE"
-    assert set(found.unfinished) <= {"not_run"}
-    assert set(found.unfinished.get("not_run", {}).values()) <= {"Custom::VpcRestrictDefaultSG"}
+    for found in reports:
+        assert found.status == "CREATE_COMPLETE"
+        assert set(found.unfinished) <= {"not_run"}
+        assert set(found.unfinished.get("not_run", {}).values()) <= {"Custom::VpcRestrictDefaultSG"}

@@ -31,10 +31,14 @@ VOLUMES = st.one_of(
 )
 
 
-def new_stack(account: str = ACCOUNT) -> Stack:
+def new_app(account: str = ACCOUNT) -> App:
     # As if they had been looked up and kept in cdk.context.json.
     zones = {f"availability-zones:account={account}:region={REGION}": [ZONE, "us-east-1b"]}
-    return Stack(App(context=zones), "Stack", env=Environment(account=account, region=REGION))
+    return App(context=zones)
+
+
+def new_stack(account: str = ACCOUNT, app: App | None = None, name: str = "Stack") -> Stack:
+    return Stack(app or new_app(account), name, env=Environment(account=account, region=REGION))
 
 
 @dataclass(frozen=True)

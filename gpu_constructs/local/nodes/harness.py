@@ -36,7 +36,6 @@ class Node:
         imds: Its metadata service, to be told what happens.
         process: The process of its user data, or of its last boot.
         environment: What its processes know of the local AWS, and what a drill tells them.
-        trainer: The process of `gpu-node train`, once it has been started.
     """
 
     instance_id: str
@@ -44,7 +43,6 @@ class Node:
     imds: FakeImds
     process: subprocess.Popen[bytes] = field(repr=False)
     environment: dict[str, str] = field(repr=False)
-    trainer: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
     def root(self) -> Path:
@@ -73,24 +71,14 @@ class Node:
 
     def boot(self) -> subprocess.Popen[bytes]:
         """Boot it again, as its systemd unit does when the machine starts again, and return the process."""
-        self.process = self._gpu_node("boot")
+        gpu_node = self.root / "opt" / "gpu-node" / "bin" / "gpu-node"
+        self.process = _spawn([str(gpu_node), "boot"], self.folder, self.imds.endpoint, self.environment)
         return self.process
-
-    def train(self) -> subprocess.Popen[bytes]:
-        """Have it train, as its systemd unit does once it has booted, and return the process."""
-        self.trainer = self._gpu_node("train")
-        return self.trainer
 
     def kill(self) -> None:
         """End it at once, with all that it has started, as when an instance is gone."""
         processes.kill_all(self.folder)
-        for process in (self.process, self.trainer):
-            if process is not None:
-                process.wait()
-
-    def _gpu_node(self, command: str) -> subprocess.Popen[bytes]:
-        gpu_node = self.root / "opt" / "gpu-node" / "bin" / "gpu-node"
-        return _spawn([str(gpu_node), command], self.folder, self.imds.endpoint, self.environment)
+        self.process.wait()
 
 
 class Nodes:
@@ -103,7 +91,6 @@ class Nodes:
         machine: Changes the machine that a node is made to believe in, by its number, counted from 0. By default it is
             what the instance type has, with the Deep Learning AMI.
         script: What its metadata service is told to do, by the number of the node.
-        shared: The folder that is every node's /fsx. By default each has one of its own.
         environment: Variables for the processes of nodes, by which a drill changes what they do.
     """
 
@@ -115,11 +102,10 @@ class Nodes:
         *,
         machine: Callable[[Machine, int], Machine] = lambda machine, _: machine,
         script: Callable[[int], list[dict[str, Any]]] = lambda _: [],
-        shared: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._aws, self._group, self._folder, self._machine, self._script = aws, group, folder, machine, script
-        self._shared, self._environment = shared, environment or {}
+        self._environment = environment or {}
         self._open = ExitStack()
         self.nodes: list[Node] = []
 
@@ -158,8 +144,6 @@ class Nodes:
         user_data = self._user_data(member["LaunchTemplate"])
         (folder / "user-data.sh").write_text(user_data)
         imds = self._metadata(member, user_data, number)
-        if self._shared is not None:
-            (folder / "root" / "fsx").symlink_to(self._shared)
         endpoints = {name: value for name, value in self._aws.environment().items() if "ENDPOINT_URL" in name}
         environment = {**endpoints, **self._environment}
         process = _spawn(["/bin/bash", str(folder / "user-data.sh")], folder, imds.endpoint, environment)
@@ -196,7 +180,7 @@ def _furnish(folder: Path, machine: Machine) -> None:
     (root / "etc" / "os-release").write_text(machine.release)
     (folder / "machine.json").write_text(machine.to_json())
     for path in (*(programs / name for name in (*stand_in.NAMES, *machine.commands)), root / _AGENT):
-        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{_STAND_IN}" "{folder}" {path.name} "$@"\n')
+        path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{_STAND_IN}" "{folder}" {path.name} "$@"\n')
         path.chmod(0o755)
     (programs / "python3").symlink_to(sys.executable)
 

@@ -4,7 +4,8 @@
 
 FOLDER has `machine.json` (see `machine`), `state.json` (what commands have changed) and `calls.jsonl` (a line a call).
 Whatever it does not know succeeds and says nothing, which is what most of these commands do. It runs by its path, with
-nothing but the standard library, and takes turns with itself: steps run at the same time.
+nothing but the standard library and little of that (a boot starts it some sixty times), and takes turns with itself:
+steps run at the same time.
 """
 
 from __future__ import annotations
@@ -13,16 +14,14 @@ import fcntl
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 _LOCAL, _EBS = "Amazon EC2 NVMe Instance Storage", "Amazon Elastic Block Store"
 Answer = tuple[int, str]
 
 
-@dataclass
-class _Call:
+class _Call(NamedTuple):
     """A call: what the machine is, what commands have changed, and what this one is asked."""
 
     machine: dict[str, Any]
