@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 from rich.markup import escape
 from typer import Argument, Exit, Option, Typer
@@ -17,7 +17,7 @@ from typer import Argument, Exit, Option, Typer
 from gpu_constructs.cli import show
 from gpu_constructs.cli.progress import Progress
 from gpu_constructs.cli.show import console
-from gpu_constructs.local import CdkCli, LocalAws, LocalAwsError, report, retained
+from gpu_constructs.local import CdkCli, LocalAws, LocalAwsError, report, retained, troubles
 from gpu_constructs.local import process as defaults
 from gpu_constructs.local.nodes import boots
 
@@ -94,18 +94,24 @@ def status(
     ] = False,
     json_output: AsJson = False,
 ) -> None:
-    """Show what is running, and of each stack what was not done."""
+    """Show what is running, and of each stack what was not done and what went wrong with its nodes."""
     if env:
         for name, value in LocalAws.find(port).environment().items():
             console.print(f"export {name}={shlex.quote(value)}", markup=False)
         return
-    found = [aws.status() for aws in LocalAws.running() if port in {None, aws.port}]
+    found = [_status(aws) for aws in LocalAws.running() if port in {None, aws.port}]
     if json_output:
         show.as_json(found)
     elif not found:
         console.print("No local AWS is running; start one with `gpu-constructs local up`.")
     else:
         show.servers(found)
+
+
+def _status(aws: LocalAws) -> dict[str, Any]:
+    """What it says of itself, and `troubles`: what went wrong with the nodes of each stack."""
+    said = aws.status()
+    return {**said, "troubles": {stack: troubles.of_stack(aws, stack) for stack in said["stacks"]}}
 
 
 @commands.command()

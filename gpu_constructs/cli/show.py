@@ -80,6 +80,8 @@ def servers(found: list[dict[str, Any]]) -> None:
         for stack, unfinished in one["stacks"].items():
             missing = [f"{name} ({kind.replace('_', ' ')})" for kind, names in unfinished.items() for name in names]
             console.print(f"  {stack}: {', '.join(missing) or 'everything created'}", markup=False)
+            for trouble in one["troubles"].get(stack, []):
+                console.print(f"    {trouble}", markup=False)
 
 
 def _table(section: Section) -> Table:

@@ -15,6 +15,11 @@ class Clock:
         """Real time plus everything it has been moved by."""
         return datetime.now(timezone.utc) + self._ahead
 
+    @property
+    def ahead(self) -> timedelta:
+        """By how much it has been moved."""
+        return self._ahead
+
     def advance(self, seconds: float) -> None:
         """Move forward by `seconds`; time never goes back.
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import socket
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-from gpu_constructs.local import CdkCli, LocalAws
-from gpu_constructs.local.nodes import Failing, Nodes, spans
-from gpu_constructs.node_group.bootstrap import READY_HOOK
+from gpu_constructs.local import CdkCli, LocalAws, troubles
+from gpu_constructs.local.nodes import Failing, Nodes, processes, spans
+from gpu_constructs.node_group.bootstrap import READY_HOOK, READY_HOOK_SECONDS
 from tests.local.conftest import ROOT, StackUnderTest
 from tests.local.test_command import run
 
@@ -144,11 +147,66 @@ def test_three_nodes_that_cannot_boot_suspend_the_launches(local_aws: LocalAws, 
         second = nodes.start()
         codes = [node.wait() for node in second]
         assert set(codes) == {1}
+        said = troubles.of_stack(local_aws, STACK)
+        assert len([line for line in said if "could not boot, gpus failed: " in line and "No devices" in line]) >= 3
+        # Each once: why is told better by the nodes themselves than by the activities of the group.
+        assert {len([line for line in said if node.instance_id in line]) for node in first} == {1}
+        assert any(line.endswith("is suspended (Launch); aws autoscaling resume-processes goes on") for line in said)
+        assert any("ALARM" in line and "resume-processes --scaling-processes Launch" in line for line in said)
         found = local_aws.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[group])
         suspended = {one["ProcessName"] for one in found["AutoScalingGroups"][0]["SuspendedProcesses"]}
         assert suspended == {"Launch"}
         assert nodes.start() == []
         assert any("resume-processes" in node.console for node in second)
+
+
+def test_node_that_hangs_is_given_up_by_its_hook_and_replaced(local_aws: LocalAws, group: str, tmp_path: Path) -> None:
+    # At the mount, long after the first heartbeat was due in the time of the local AWS.
+    slow = Failing(command="mount /fsx", says=NO_MOUNT)
+    with Nodes(local_aws, group, tmp_path, machine=lambda whole, _: replace(whole, failing=(slow,))) as nodes:
+        hanging, other = nodes.start()
+        other.kill()
+        hanging.freeze()
+        local_aws.advance_clock(READY_HOOK_SECONDS + 1)
+        assert hanging.instance_id not in nodes.states()
+        (said,) = [line for line in troubles.of_stack(local_aws, STACK) if hanging.instance_id in line]
+        assert "was abandoned: Heartbeat Timeout" in said
+        assert len(nodes.start()) == 2
+        assert hanging.gone
+
+
+def test_nodes_come_and_go_with_the_instances_of_the_group(local_aws: LocalAws, group: str, tmp_path: Path) -> None:
+    scaling = local_aws.client("autoscaling")
+    with Nodes(local_aws, group, tmp_path) as nodes, nodes.follow():
+        _until(lambda: len(nodes.nodes) == 2)
+        first, second = nodes.nodes
+        scaling.terminate_instance_in_auto_scaling_group(
+            InstanceId=first.instance_id, ShouldDecrementDesiredCapacity=False
+        )
+        _until(lambda: len(nodes.nodes) == 3)
+        assert first.gone
+        assert processes.of_folder(first.folder) == []
+        assert processes.of_folder(second.folder)
+
+
+def test_harness_leaves_nothing_however_often_it_is_killed(local_aws: LocalAws, group: str) -> None:
+    """In the middle of whatever its node does by then: at once, while it fetches or unpacks, or when it boots."""
+    local_aws.client("autoscaling").update_auto_scaling_group(AutoScalingGroupName=group, DesiredCapacity=1)
+    for number in range(20):
+        with TemporaryDirectory() as folder, Nodes(local_aws, group, Path(folder)) as nodes:
+            started = nodes.start()
+            _until(lambda files=10 * number, root=started[0].root: len(list(root.rglob("*"))) >= files)  # type: ignore[misc]
+        assert [processes.of_folder(node.folder) for node in started] == [[]]
+        assert not Path(folder).exists()
+        for node in started:
+            host, port = node.imds.endpoint.removeprefix("http://").split(":")
+            with socket.socket() as probe:
+                assert probe.connect_ex((host, int(port))) != 0
+
+
+def _until(happened: Callable[[], bool]) -> None:
+    while not happened():
+        time.sleep(0.02)
 
 
 def test_node_that_starts_again_boots_again(local_aws: LocalAws, group: str, tmp_path: Path) -> None:

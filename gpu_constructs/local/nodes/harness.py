@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Final
 
@@ -36,6 +38,7 @@ class Node:
         imds: Its metadata service, to be told what happens.
         process: The process of its user data, or of its last boot.
         environment: What its processes know of the local AWS, and what a drill tells them.
+        gone: Whether it has been ended, as when its instance is terminated.
     """
 
     instance_id: str
@@ -43,6 +46,7 @@ class Node:
     imds: FakeImds
     process: subprocess.Popen[bytes] = field(repr=False)
     environment: dict[str, str] = field(repr=False)
+    gone: bool = False
 
     @property
     def root(self) -> Path:
@@ -75,10 +79,15 @@ class Node:
         self.process = _spawn([str(gpu_node), "boot"], self.folder, self.imds.endpoint, self.environment)
         return self.process
 
+    def freeze(self) -> None:
+        """Stop all its processes where they are, as when a machine hangs: it says nothing any more."""
+        processes.send_all(self.folder, signal.SIGSTOP)
+
     def kill(self) -> None:
         """End it at once, with all that it has started, as when an instance is gone."""
         processes.kill_all(self.folder)
         self.process.wait()
+        self.gone = True
 
 
 class Nodes:
@@ -107,6 +116,7 @@ class Nodes:
         self._aws, self._group, self._folder, self._machine, self._script = aws, group, folder, machine, script
         self._environment = environment or {}
         self._open = ExitStack()
+        self._turn = Lock()
         self.nodes: list[Node] = []
 
     def __enter__(self) -> Nodes:
@@ -124,12 +134,38 @@ class Nodes:
         return {one["InstanceId"]: one["LifecycleState"] for one in self._describe()["Instances"]}
 
     def start(self) -> list[Node]:
-        """Start a node for each instance of the group that has none yet, and return them."""
-        there = {node.instance_id for node in self.nodes}
-        new = [one for one in self._describe()["Instances"] if one["InstanceId"] not in there]
-        started = [self._start(one, number) for number, one in enumerate(new, start=len(self.nodes))]
-        self.nodes += started
-        return started
+        """Do what the group has decided since: start a node for each new instance, end those whose instance is gone.
+
+        Returns:
+            The nodes that were started.
+        """
+        with self._turn:
+            members = {one["InstanceId"]: one for one in self._describe()["Instances"]}
+            there = {node.instance_id for node in self.nodes}
+            for node in self.nodes:
+                if node.instance_id not in members and not node.gone:
+                    node.kill()
+            new = [one for name, one in members.items() if name not in there]
+            started = [self._start(one, number) for number, one in enumerate(new, start=len(self.nodes))]
+            self.nodes += started
+            return started
+
+    @contextmanager
+    def follow(self, every_seconds: float = 0.2) -> Iterator[None]:
+        """Have nodes come and go with the instances of the group, as on AWS, for as long as this lasts."""
+        ended = Event()
+
+        def work() -> None:
+            while not ended.wait(every_seconds):
+                self.start()
+
+        worker = Thread(target=work, name=f"nodes of {self._group}")
+        worker.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            worker.join()
 
     def _describe(self) -> dict[str, Any]:
         groups = self._aws.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[self._group])

@@ -23,6 +23,15 @@ def of_folder(folder: Path) -> list[int]:
     return [pid for pid in found if pid != os.getpid()]
 
 
+def send_all(folder: Path, number: signal.Signals) -> list[int]:
+    """Send a signal to the processes of a node, and return them."""
+    found = of_folder(folder)
+    for pid in found:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+    return found
+
+
 def kill_all(folder: Path) -> None:
     """Kill the processes of a node, those included that are started meanwhile.
 
@@ -30,10 +39,7 @@ def kill_all(folder: Path) -> None:
         TimeoutError: One does not end, which happens only to one that waits for a device.
     """
     until = time.monotonic() + _GONE_WITHIN_SECONDS
-    while alive := of_folder(folder):
+    while alive := send_all(folder, signal.SIGKILL):
         if time.monotonic() > until:
             raise TimeoutError(f"processes {alive} of the node in {folder} do not end")
-        for pid in alive:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
         time.sleep(_PAUSE_SECONDS)

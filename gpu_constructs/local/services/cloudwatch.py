@@ -6,11 +6,13 @@ from typing import Any
 
 from moto.cloudwatch.models import Dimension, Metric, MetricDataQuery, MetricStat, cloudwatch_backends
 
+from gpu_constructs.local.services import alarm_states
 from gpu_constructs.local.services.cloudformation import LocalResource, whole_number
 
 
 def install() -> None:
-    """Nothing to replace in moto: the CloudFormation types are found by their names."""
+    """Let alarms follow their data; the CloudFormation types are found by their names."""
+    alarm_states.install()
 
 
 class _Alarm(LocalResource):
