@@ -21,8 +21,6 @@ _LEAD: Final = timedelta(minutes=45)
 _LEAD_OF_ULTRASERVERS: Final = timedelta(minutes=75)
 _ULTRASERVER_FAMILIES: Final = ("p6e-",)
 _LARGEST_BLOCK: Final = 64
-# EC2 says that they can be bought so (usage classes), the list of types on the page above does not name them.
-_MAYBE_WITHOUT_BLOCKS: Final = frozenset({"p5en"})
 
 
 def placed_together(capacity: Capacity, instance: GpuInstance) -> bool:
@@ -61,16 +59,6 @@ def type_problems(capacity: Capacity, instance: GpuInstance) -> list[Problem]:
     if isinstance(capacity.target, Reservation):
         found += _reservation_problems(capacity, capacity.target, instance)
     return found
-
-
-def type_doubts(capacity: Capacity, instance: GpuInstance) -> dict[str, str]:
-    """Say what looks wrong about a type bought in this way, by the code of the warning."""
-    if capacity.market != "capacity-block" or instance.family not in _MAYBE_WITHOUT_BLOCKS:
-        return {}
-    return {
-        "blockType": f"AWS does not list {instance.name} among the types of Capacity Blocks, though EC2 says that it "
-        "can be bought so (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html)"
-    }
 
 
 def placement_problems(capacity: Capacity, *, given: bool) -> list[Problem]:

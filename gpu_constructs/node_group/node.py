@@ -74,7 +74,6 @@ class Node:
         warn(scope, image_rules.warnings(self.instance, without_tokens(self.image), boots=self.boots))
         warn(scope, block_devices.root_doubts(self.root_volume))
         warn(scope, capacity_values.doubts(bought))
-        warn(scope, capacity_rules.type_doubts(bought, self.instance))
         warn(scope, capacity_rules.placement_doubts(bought, given=self.placement_group is not None))
 
     def _problems_of(self, instance: GpuInstance, region: str | Unknown) -> list[Problem]:

@@ -92,7 +92,7 @@ def root_doubts(size_gib: int | Unknown) -> dict[str, str]:
         return {}
     return {
         "smallRootVolume": f"root_volume has {size_gib} GiB; a launch fails where that is less than the snapshot of "
-        "the image, which AWS does not publish for the Deep Learning AMI, and containers need room beside it: use "
+        "the image (75 GiB of the Deep Learning AMI, as users of it say), and containers need room beside it: use "
         f"{_SMALL_ROOT_GIB} or more"
     }
 

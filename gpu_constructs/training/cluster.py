@@ -127,7 +127,7 @@ class TrainingCluster(Construct):
         file_system = file_system or Lustre.scratch()
         refuse(self, rules.problems(region_of(self), node, node_count, network, file_system))
         warn(self, {**network.doubts(capacity), **rules.file_system_doubts(file_system, network)})
-        warn(self, rules.boot_doubts(node, file_system, network))
+        warn(self, rules.boot_doubts(node))
 
         self.vpc = vpc or create_vpc(self, "Vpc", availability_zone=network.availability_zone)
         subnet = network.subnet(self.vpc)

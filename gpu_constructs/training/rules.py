@@ -14,7 +14,7 @@ from gpu_constructs.instances.catalog import GpuInstance
 from gpu_constructs.network import addresses, subnets
 from gpu_constructs.network import efa as efa_layout
 from gpu_constructs.network.vpc import as_zone, candidates, describe
-from gpu_constructs.node_group import capacity_rules, market, sizes
+from gpu_constructs.node_group import capacity_rules, internet_rules, market, sizes
 from gpu_constructs.node_group.node import Node
 from gpu_constructs.on_node.boot.internet import internet_hosts
 from gpu_constructs.storage import lustre as lustre_storage
@@ -76,10 +76,11 @@ class Network:
 
     @property
     def isolated(self) -> bool:
-        """Whether the subnet has no way to the internet that CDK knows of; only after `problems` found none."""
-        if self.vpc is None:
+        """Whether the subnet is known, and has no way to the internet that CDK knows of."""
+        chosen = None if self.vpc is None else self._choose(self.vpc)
+        if self.vpc is None or chosen is None or isinstance(chosen, Problem):
             return False
-        return self.subnet(self.vpc).subnet_id in {subnet.subnet_id for subnet in self.vpc.isolated_subnets}
+        return chosen.subnet_id in {subnet.subnet_id for subnet in self.vpc.isolated_subnets}
 
     def _choose(self, vpc: ec2.IVpc) -> ec2.ISubnet | Problem:
         found = candidates(vpc, self.selection)
@@ -100,6 +101,7 @@ def problems(
         *network.problems(node, node_count),
         *network.capacity_problems(node.capacity),
         *_file_system_problems(region, file_system, network),
+        *_boot_problems(node, file_system, network),
     ]
 
 
@@ -122,27 +124,33 @@ def boots(image: GpuImage | None) -> bool:
     return image is None or image.system in image_rules.BOOTS
 
 
-def boot_doubts(node: Node, file_system: Lustre | LustreStorage, network: Network) -> dict[str, str]:
+def boot_doubts(node: Node) -> dict[str, str]:
     """Say what looks wrong about how nodes boot, by the code of the warning."""
     assert isinstance(node.instance, GpuInstance)
     image = node.image or GpuImage.default(node.instance, boots=node.boots)
-    if not node.boots:
-        return {
-            "image-not-booted": f"nodes boot on {', '.join(image_rules.BOOTS)}; on {image.system} they start what the "
-            "image starts, mount no file system, and count as soon as EC2 has started them"
-        }
+    if node.boots:
+        return {}
+    return {
+        "image-not-booted": f"nodes boot on {', '.join(image_rules.BOOTS)}; on {image.system} they start what the "
+        "image starts, mount no file system, and count as soon as EC2 has started them"
+    }
+
+
+def _boot_problems(node: Node, file_system: Lustre | LustreStorage, network: Network) -> list[Problem]:
+    if not node.boots or not isinstance(node.instance, GpuInstance) or not network.isolated:
+        return []
+    image = node.image or GpuImage.default(node.instance, boots=True)
     hosts = internet_hosts(
         system=image.system or "",
         install_cuda=image.install_cuda,
         lustre=isinstance(file_system, LustreStorage) or file_system.deployment_type is not None,
         efa=efa_layout.has_efa(node.instance, node.efa),
     )
-    if not hosts or not network.isolated:
-        return {}
-    return {
-        "boot-needs-internet": f"nodes fetch from {', '.join(hosts)} when they boot, to which CDK knows no route from "
-        "their subnet; use the Deep Learning AMI on al2023, which needs none, or an image that has what is missing"
-    }
+    return internet_rules.problems(
+        hosts,
+        isolated=True,
+        remedy="use the Deep Learning AMI on al2023, which needs none of them, or an image that has what is missing",
+    )
 
 
 def _file_system_problems(

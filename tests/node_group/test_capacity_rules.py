@@ -57,12 +57,9 @@ def test_type_without_spot_is_refused() -> None:
     assert "got Capacity.spot(...) for 'p5.48xlarge'" in str(problem)
 
 
-@pytest.mark.parametrize(("name", "warned"), [("p5en.48xlarge", True), ("p5.48xlarge", False)])
-def test_type_that_aws_does_not_list_for_blocks_is_warned_of(name: str, warned: bool) -> None:
-    instance = GpuInstance.of(name)
-    assert ("blockType" in rules.type_doubts(ALL[-1], instance)) == warned
-    assert rules.type_problems(ALL[-1], instance) == []
-    assert rules.type_doubts(Capacity.spot(), instance) == {}
+@pytest.mark.parametrize("name", ["p5en.48xlarge", "p5.48xlarge"])
+def test_type_that_is_sold_in_blocks_is_accepted(name: str) -> None:
+    assert rules.type_problems(ALL[-1], GpuInstance.of(name)) == []
 
 
 @pytest.mark.parametrize(("instance", "minutes"), [(P5, 45), (ULTRASERVER, 75)])
