@@ -12,8 +12,8 @@ from gpu_constructs.network.subnets import Subnet, Zone
 from gpu_constructs.tokens import is_token, known
 
 
-def create_vpc(scope: Construct, id: str, *, availability_zone: str | None = None) -> ec2.Vpc:
-    """Create a VPC in one zone: a private subnet for nodes, and a public one for their way out.
+def create_vpc(scope: Construct, id: str, *, availability_zone: str | None = None, zone_count: int = 1) -> ec2.Vpc:
+    """Create a VPC: in each zone a private subnet for nodes, and a public one for their way out.
 
     The private subnet reaches AWS APIs and the internet through one NAT gateway, and S3 through a gateway endpoint,
     which costs nothing. In us-east-1 the NAT gateway costs about 0.045 USD an hour and as much for each GB that passes
@@ -24,14 +24,15 @@ def create_vpc(scope: Construct, id: str, *, availability_zone: str | None = Non
     Args:
         scope: The construct that owns it.
         id: Its id there.
-        availability_zone: The zone. By default the first that the account has.
+        availability_zone: The zone. By default the first ones that the account has.
+        zone_count: In how many zones it is, where none is named. By default in one.
     """
     zones = [availability_zone] if availability_zone else None
     return ec2.Vpc(
         scope,
         id,
         availability_zones=zones,
-        max_azs=None if zones else 1,
+        max_azs=None if zones else zone_count,
         nat_gateways=1,
         # Stated, because by default it depends on a feature flag.
         restrict_default_security_group=True,
