@@ -9,6 +9,12 @@ if TYPE_CHECKING:
     from gpu_constructs.capacity import Capacity
     from gpu_constructs.errors import GpuConstructsError
     from gpu_constructs.images import GpuImage
+    from gpu_constructs.inference.listener import Listener
+    from gpu_constructs.inference.model import ModelSource
+    from gpu_constructs.inference.rollout import Rollout
+    from gpu_constructs.inference.runtime import ServingRuntime
+    from gpu_constructs.inference.scaling import Scaling
+    from gpu_constructs.inference.tier import InferenceTier
     from gpu_constructs.instances.catalog import GpuInstance
     from gpu_constructs.network.efa import Efa
     from gpu_constructs.node_group.bootstrap import Bootstrap
@@ -30,8 +36,14 @@ __all__ = [
     "GpuInstance",
     "GpuLaunchTemplate",
     "GpuNodeGroup",
+    "InferenceTier",
+    "Listener",
     "Lustre",
     "LustreStorage",
+    "ModelSource",
+    "Rollout",
+    "Scaling",
+    "ServingRuntime",
     "TrainingCluster",
     "Volume",
 ]
@@ -48,8 +60,14 @@ _MODULES = {
     "GpuInstance": "instances.catalog",
     "GpuLaunchTemplate": "node_group.launch_template",
     "GpuNodeGroup": "node_group.node_group",
+    "InferenceTier": "inference.tier",
+    "Listener": "inference.listener",
     "Lustre": "storage.lustre_rules",
     "LustreStorage": "storage.lustre",
+    "ModelSource": "inference.model",
+    "Rollout": "inference.rollout",
+    "Scaling": "inference.scaling",
+    "ServingRuntime": "inference.runtime",
     "TrainingCluster": "training.cluster",
     "Volume": "storage.volumes",
 }

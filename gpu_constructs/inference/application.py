@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from aws_cdk import Duration
-from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
@@ -14,8 +12,8 @@ from aws_cdk import aws_wafv2 as wafv2
 from constructs import Construct
 
 from gpu_constructs.inference import listener_rules
-from gpu_constructs.inference.listener import Listener
-from gpu_constructs.inference.runtime import Grpc, ServingRuntime
+from gpu_constructs.inference.front import Front
+from gpu_constructs.inference.runtime import Grpc
 
 # A server that works on many requests answers late and is well: https://github.com/ray-project/ray/issues/54070
 _INTERVAL: Final = Duration.seconds(15)
@@ -32,12 +30,7 @@ class ApplicationFront(Construct):
     Args:
         scope: The construct that owns it.
         id: Its id there.
-        vpc: The VPC.
-        subnets: Where it is.
-        listener: What was asked for.
-        runtime: The server behind it.
-        group: Its nodes.
-        deregistration: How long requests under way may take on a node that leaves.
+        front: What it stands in front of, and where.
         log_bucket: Where requests are logged, if they are.
 
     Attributes:
@@ -47,42 +40,33 @@ class ApplicationFront(Construct):
         grpc_target_group: The one for gRPC, if there is one.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        vpc: ec2.IVpc,
-        subnets: Sequence[ec2.ISubnet],
-        listener: Listener,
-        runtime: ServingRuntime,
-        group: autoscaling.AutoScalingGroup,
-        deregistration: Duration,
-        log_bucket: s3.IBucket | None,
-    ) -> None:
+    def __init__(self, scope: Construct, id: str, *, front: Front, log_bucket: s3.IBucket | None) -> None:
         super().__init__(scope, id)
-        self._vpc, self._wanted, self._runtime, self._group = vpc, listener, runtime, group
-        self._deregistration = deregistration
-        self.load_balancer = self._create_load_balancer(subnets)
+        self._front, self._wanted, self._runtime = front, front.listener, front.runtime
+        self.load_balancer = self._create_load_balancer()
         if log_bucket:
             self.load_balancer.log_access_logs(log_bucket, LOG_PREFIX)
-        http = self._create_http(runtime.port) if runtime.port else None
-        self.grpc_target_group = self._create_grpc(runtime.grpc) if runtime.grpc else None
+        http = self._create_http(front.runtime.port) if front.runtime.port else None
+        self.grpc_target_group = self._create_grpc(front.runtime.grpc) if front.runtime.grpc else None
         self.target_group = http or self.grpc_target_group
-        self.listener = self._create_https(http) if listener.kind == "https" else self._create_plain(http)
-        if listener.waf_acl:
+        self.listener = self._create_https(http) if self._wanted.kind == "https" else self._create_plain(http)
+        if self._wanted.waf_acl:
             arn = self.load_balancer.load_balancer_arn
-            wafv2.CfnWebACLAssociation(self, "WebAcl", resource_arn=arn, web_acl_arn=listener.waf_acl)
+            wafv2.CfnWebACLAssociation(self, "WebAcl", resource_arn=arn, web_acl_arn=self._wanted.waf_acl)
 
-    def _create_load_balancer(self, subnets: Sequence[ec2.ISubnet]) -> elbv2.ApplicationLoadBalancer:
+    def _create_load_balancer(self) -> elbv2.ApplicationLoadBalancer:
         group = ec2.SecurityGroup(
-            self, "SecurityGroup", vpc=self._vpc, description="Load balancer of model servers", allow_all_outbound=False
+            self,
+            "SecurityGroup",
+            vpc=self._front.vpc,
+            description="Load balancer of model servers",
+            allow_all_outbound=False,
         )
         return elbv2.ApplicationLoadBalancer(
             self,
             "Resource",
-            vpc=self._vpc,
-            vpc_subnets=ec2.SubnetSelection(subnets=subnets),
+            vpc=self._front.vpc,
+            vpc_subnets=ec2.SubnetSelection(subnets=self._front.subnets),
             internet_facing=not self._wanted.internal,
             security_group=group,
             idle_timeout=Duration.seconds(listener_rules.idle_seconds(self._wanted, self._runtime)),
@@ -118,20 +102,21 @@ class ApplicationFront(Construct):
         return elbv2.ApplicationTargetGroup(
             self,
             id,
-            vpc=self._vpc,
+            vpc=self._front.vpc,
             port=port,
             # TLS ends at the load balancer.
             protocol=elbv2.ApplicationProtocol.HTTP,
             protocol_version=version,
-            targets=[self._group],
+            targets=[self._front.group],
             health_check=check,
-            deregistration_delay=self._deregistration,
+            deregistration_delay=self._front.deregistration,
             slow_start=Duration.seconds(slow) if slow else None,
             load_balancing_algorithm_type=elbv2.TargetGroupLoadBalancingAlgorithmType[wanted.upper()],
         )
 
     def _create_https(self, http: elbv2.ApplicationTargetGroup | None) -> elbv2.ApplicationListener:
-        assert self._wanted.certificate is not None and self._wanted.domain_name is not None
+        assert self._wanted.certificate is not None
+        assert self._wanted.domain_name is not None
         listener = self.load_balancer.add_listener(
             "Https",
             port=self._wanted.port,

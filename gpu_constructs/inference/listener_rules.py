@@ -15,9 +15,10 @@ from gpu_constructs.inference.runtime import KEEP_ALIVE_MARGIN_SECONDS
 
 if TYPE_CHECKING:
     from gpu_constructs.capacity import Capacity
-    from gpu_constructs.inference.listener import Listener, Routing
+    from gpu_constructs.inference.listener import Listener, ListenerKind, Routing
     from gpu_constructs.inference.runtime import ServingRuntime
     from gpu_constructs.network.subnets import Subnet
+    from gpu_constructs.observability.dimensions import Series
 
 _NAME = re.compile(r"(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+", re.IGNORECASE)
 _IDLE: Final = {"https": (1, 4000), "internal-http": (1, 4000), "nlb": (60, 6000)}
@@ -83,6 +84,45 @@ def doubts(listener: Listener, runtime: ServingRuntime) -> dict[str, str]:
             "nodes are used unevenly; use Listener.https(...), which knows each request"
         )
     return found
+
+
+def log_doubts() -> dict[str, str]:
+    """Say that requests are not logged, by the code of the warning."""
+    return {
+        "access-logs-off": "requests are not logged: only the deployment knows the Region, and the account that writes "
+        "the logs follows from it; give the stack an env with a region, or pass access_logs=False"
+    }
+
+
+def metric_problems(kind: ListenerKind, series: Series) -> list[Problem]:
+    """Say that nothing publishes a series of load balancers for a listener; nothing if one does."""
+    published = {"nlb": "AWS/NetworkELB", "none": ""}.get(kind, "AWS/ApplicationELB")
+    if series.namespace == published:
+        return []
+    return [
+        Problem(
+            what=f"metric {series.name}",
+            given="one of a tier without an Application Load Balancer",
+            allowed="Listener.https(...) or Listener.internal_http(...): others know no requests",
+            remedy="use a metric of the group or of the queue, or another listener",
+            prevents="an alarm that stays in INSUFFICIENT_DATA",
+        )
+    ]
+
+
+def bucket_problems(*, encrypted_by_key: bool) -> list[Problem]:
+    """Say why access logs cannot go to a bucket; nothing if they can."""
+    if not encrypted_by_key:
+        return []
+    return [
+        Problem(
+            what="access_logs",
+            given="a bucket that is encrypted with a KMS key",
+            allowed="a bucket that is encrypted with S3's own keys",
+            remedy="pass another bucket, or True for one of the tier's own",
+            prevents="Access Denied for bucket. Please check S3bucket permission",
+        )
+    ]
 
 
 def subnet_problems(listener: Listener, subnets: Sequence[Subnet], what: str = "vpc_subnets") -> list[Problem]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from aws_cdk import Duration
-from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from constructs import Construct
 
 from gpu_constructs.inference import listener_rules
-from gpu_constructs.inference.listener import Listener
-from gpu_constructs.inference.runtime import ServingRuntime
+from gpu_constructs.inference.front import Front
 
 
 class NetworkFront(Construct):
@@ -21,12 +17,7 @@ class NetworkFront(Construct):
     Args:
         scope: The construct that owns it.
         id: Its id there.
-        vpc: The VPC.
-        subnets: Where it is.
-        listener: What was asked for.
-        runtime: The server behind it.
-        group: Its nodes.
-        deregistration: How long connections under way may last on a node that leaves.
+        front: What it stands in front of, and where.
 
     Attributes:
         load_balancer: The L2 load balancer.
@@ -34,42 +25,30 @@ class NetworkFront(Construct):
         target_group: The L2 target group of that.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        id: str,
-        *,
-        vpc: ec2.IVpc,
-        subnets: Sequence[ec2.ISubnet],
-        listener: Listener,
-        runtime: ServingRuntime,
-        group: autoscaling.AutoScalingGroup,
-        deregistration: Duration,
-    ) -> None:
+    def __init__(self, scope: Construct, id: str, *, front: Front) -> None:
         super().__init__(scope, id)
-        self._vpc, self._wanted, self._runtime, self._group = vpc, listener, runtime, group
-        self._deregistration = deregistration
+        self._front, self._wanted, self._runtime = front, front.listener, front.runtime
         # One that has none at first can never get one.
         self._security_group = ec2.SecurityGroup(
-            self, "SecurityGroup", vpc=vpc, description="Load balancer of model servers", allow_all_outbound=False
+            self, "SecurityGroup", vpc=front.vpc, description="Load balancer of model servers", allow_all_outbound=False
         )
-        self.load_balancer = self._create_load_balancer(subnets)
-        grpc = runtime.grpc.port if runtime.grpc else None
-        first = runtime.port or grpc
+        self.load_balancer = self._create_load_balancer()
+        grpc = front.runtime.grpc.port if front.runtime.grpc else None
+        first = front.runtime.port or grpc
         assert first is not None
-        self.listener, self.target_group = self._create_listener("Listener", listener.port, first)
+        self.listener, self.target_group = self._create_listener("Listener", self._wanted.port, first)
         if grpc is not None and grpc != first:
             self._create_listener("Grpc", grpc, grpc)
 
-    def _create_load_balancer(self, subnets: Sequence[ec2.ISubnet]) -> elbv2.NetworkLoadBalancer:
-        ids = self._wanted.allocation_ids
+    def _create_load_balancer(self) -> elbv2.NetworkLoadBalancer:
+        subnets, ids = self._front.subnets, self._wanted.allocation_ids
         mappings = [
             elbv2.SubnetMapping(subnet=subnet, allocation_id=one) for subnet, one in zip(subnets, ids, strict=False)
         ]
         return elbv2.NetworkLoadBalancer(
             self,
             "Resource",
-            vpc=self._vpc,
+            vpc=self._front.vpc,
             vpc_subnets=None if mappings else ec2.SubnetSelection(subnets=subnets),
             subnet_mappings=mappings or None,
             internet_facing=not self._wanted.internal,
@@ -82,11 +61,11 @@ class NetworkFront(Construct):
         target_group = elbv2.NetworkTargetGroup(
             self,
             f"{id}Targets",
-            vpc=self._vpc,
+            vpc=self._front.vpc,
             port=to,
             protocol=elbv2.Protocol.TCP,
-            targets=[self._group],
-            deregistration_delay=self._deregistration,
+            targets=[self._front.group],
+            deregistration_delay=self._front.deregistration,
             # A connection that stays open would keep the node; after the delay it ends.
             connection_termination=True,
             health_check=self._health_check(),
@@ -106,7 +85,7 @@ class NetworkFront(Construct):
         )
         for peer in self._wanted.allowed_peers:
             self._security_group.add_ingress_rule(peer, ec2.Port.tcp(port), "clients")
-        self._group.connections.allow_from(self._security_group, ec2.Port.tcp(to), "requests and health checks")
+        self._front.group.connections.allow_from(self._security_group, ec2.Port.tcp(to), "requests and health checks")
         return listener, target_group
 
     def _health_check(self) -> elbv2.HealthCheck:

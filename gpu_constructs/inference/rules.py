@@ -86,19 +86,21 @@ class Tier:
         if not self.instance_types:
             return [_no_types()]
         minimum, maximum = known(self.min_capacity), known(self.max_capacity)
-        return [
+        found = [
             *self.node.problems(region),
             *self._type_problems(),
-            *self._gate_problems(),
             *sizes.problems(min_capacity=minimum, max_capacity=maximum, desired_capacity=None),
             *runtime_rules.problems(self.runtime, self.model, self.types),
             *model.problems(self.model),
             *listener_rules.problems(self.listener, self.runtime),
+            *listener_rules.bucket_problems(encrypted_by_key=_by_key(self.listener)),
             *self._subnet_problems(),
             *self._time_problems(minimum, maximum),
             *scaling.problems(self.scaling),
             *self._warm_pool_problems(),
         ]
+        # Each of several types may have the same.
+        return list(dict.fromkeys(found))
 
     def doubts(self) -> dict[str, str]:
         """Say what looks wrong about it, by the code of the warning; only after `problems` found none."""
@@ -146,20 +148,6 @@ class Tier:
             *mixed.problems(first, Efa.OFF, others),
             *(problem for one in others for problem in image_rules.problems(one, image, boots=True)),
             *(problem for one in others for problem in capacity_rules.type_problems(bought, one)),
-        ]
-
-    def _gate_problems(self) -> list[Problem]:
-        image = self.node.image
-        if image is None or image.system in image_rules.BOOTS or image.system is None:
-            return []
-        return [
-            Problem(
-                what="image",
-                given=f"one with {image.system}",
-                allowed=f"one with {', '.join(image_rules.BOOTS)}",
-                remedy="use the Deep Learning AMI: nodes join the load balancer when they say that their model "
-                "answers, and on other systems nobody does",
-            )
         ]
 
     def _subnet_problems(self) -> list[Problem]:
@@ -235,6 +223,11 @@ def default_root(runtime: ServingRuntime, source: ModelSource) -> Volume:
     size = source.size_gib or (model.ASSUMED_GIB if source.bucket else 0)
     wanted = ceil(_IMAGE_GIB + 1.5 * runtime.image_gib + size + _ROOM_GIB)
     return Volume(max(200, wanted), throughput_mb_s=_THROUGHPUT_MIB_S)
+
+
+def _by_key(listener: Listener) -> bool:
+    bucket = listener.access_logs
+    return not isinstance(bucket, bool) and bucket.encryption_key is not None
 
 
 def _no_types() -> Problem:

@@ -51,6 +51,7 @@ def problems(runtime: ServingRuntime, source: ModelSource, types: Sequence[GpuIn
         *_port_problems(runtime),
         *_number_problems(runtime),
         *_model_problems(runtime, source),
+        *_parallel_problems(runtime, types),
         *(problem for instance in types for problem in gpu_problems(runtime, source, instance)),
     ]
 
@@ -150,6 +151,20 @@ def _number_problems(runtime: ServingRuntime) -> list[Problem]:
         )
         for what, (value, least, most) in ranges.items()
         if value is not None and (value < least or (most is not None and value > most))
+    ]
+
+
+def _parallel_problems(runtime: ServingRuntime, types: Sequence[GpuInstance]) -> list[Problem]:
+    counts = {instance.gpus for instance in types}
+    if runtime.kind != "vllm" or len(counts) <= 1:
+        return []
+    return [
+        Problem(
+            what="instance_types",
+            given=f"types with {', '.join(map(str, sorted(counts)))} GPUs for vLLM",
+            allowed="types with as many GPUs each: over them vLLM spreads the model, and is told their number",
+            remedy="make a tier for each number",
+        )
     ]
 
 

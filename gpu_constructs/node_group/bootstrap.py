@@ -10,7 +10,7 @@ See https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from gpu_constructs.node_group.hook_rules import LAUNCHING
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_s3 as s3
     from aws_cdk.aws_autoscaling import CfnAutoScalingGroup
 
+    from gpu_constructs.on_node.config import Serving
     from gpu_constructs.storage.lustre import LustreStorage
 
 READY_HOOK: Final = "gpu-node-ready"
@@ -37,6 +38,7 @@ class Bootstrap:
     boots: bool = False
     file_system: LustreStorage | None = None
     records: s3.IBucket | None = None
+    serving: Serving | None = None
 
     @classmethod
     def none(cls) -> Bootstrap:
@@ -89,3 +91,7 @@ class Bootstrap:
             default_result="ABANDON",
         )
         return cls(boots=True, lifecycle_hooks=(ready,), file_system=file_system, records=records)
+
+    def serves(self, serving: Serving) -> Bootstrap:
+        """Return it with a model server, for which the boot waits; the role must be allowed to fetch what it names."""
+        return replace(self, serving=serving)

@@ -134,6 +134,7 @@ class Standalone(Construct):
             log_group=self.log_group.log_group_name,
             record_bucket=records.bucket_name if records else None,
             record_prefix=_RECORDS if records else "",
+            serving=bootstrap.serving,
         )
         # The types that a group mixes are known only once the template is there.
         return config.to_json().replace('"hardware": {}', f'"hardware": {Lazy.string(_HardwareOf(self._types, efa))}')

@@ -30,6 +30,26 @@ RECORD_ACTIONS: Final = ("s3:GetObject", "s3:PutObject")
 """On `record_objects` in the bucket of the records. Without s3:ListBucket S3 says 403 of a record that is not there
 yet; the node takes that for what it is."""
 
+ECR_ACTIONS: Final = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
+"""On the repository of the container image."""
+ECR_LOGIN_ACTIONS: Final = ("ecr:GetAuthorizationToken",)
+"""On "*", which is all that it takes."""
+MODEL_BUCKET_ACTIONS: Final = ("s3:ListBucket",)
+"""On the bucket of the model."""
+MODEL_OBJECT_ACTIONS: Final = ("s3:GetObject",)
+"""On the objects of its version."""
+SECRET_ACTIONS: Final = ("secretsmanager:GetSecretValue",)
+"""On the secret of the registry."""
+SIGNAL_ACTIONS: Final = ("cloudformation:SignalResource",)
+"""On the stack that waits for the node."""
+QUEUE_ACTIONS: Final = (
+    "sqs:ChangeMessageVisibility",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:ReceiveMessage",
+)
+"""On the queue that feeds a worker: its container has the role of the node."""
+
 
 def record_objects(prefix: str) -> str:
     """Return the keys of the records below a prefix, as `IBucket.arn_for_objects` takes them."""
