@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,8 @@ _ECR = re.compile(r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazo
 _MIB_PER_GIB: Final = 1024
 _PORTS = range(1, 65536)
 _LONGEST_STOP: Final = 3600
+# Of the 16384 that EC2 takes as user data, half are taken by what fetches the bundle and by the facts about types.
+_MOST_BYTES: Final = 8000
 
 
 def registry(image: str) -> str:
@@ -50,6 +53,7 @@ def problems(runtime: ServingRuntime, source: ModelSource, types: Sequence[GpuIn
         *_image_problems(runtime),
         *_port_problems(runtime),
         *_number_problems(runtime),
+        *_text_problems(runtime),
         *_model_problems(runtime, source),
         *_parallel_problems(runtime, types),
         *(problem for instance in types for problem in gpu_problems(runtime, source, instance)),
@@ -151,6 +155,23 @@ def _number_problems(runtime: ServingRuntime) -> list[Problem]:
         )
         for what, (value, least, most) in ranges.items()
         if value is not None and (value < least or (most is not None and value > most))
+    ]
+
+
+def _text_problems(runtime: ServingRuntime) -> list[Problem]:
+    warm_up = (runtime.warm_up.path, runtime.warm_up.body) if runtime.warm_up else ()
+    environment = [word for pair in runtime.environment.items() for word in pair]
+    size = len(json.dumps([*runtime.command, *environment, *warm_up]).encode())
+    if size <= _MOST_BYTES:
+        return []
+    return [
+        Problem(
+            what="command, environment and warm-up body of the server",
+            given=f"{size} bytes",
+            allowed=f"at most {_MOST_BYTES} bytes together: they are a part of the user data, which takes 16384",
+            remedy="put what is large into the image or beside the model in S3",
+            prevents="User data is limited to 16384 bytes",
+        )
     ]
 
 

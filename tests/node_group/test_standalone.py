@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
 
 import pytest
@@ -25,6 +23,7 @@ from gpu_constructs import (
 )
 from gpu_constructs.node_group.bootstrap import READY_HOOK
 from tests.conftest import only, resources, warnings
+from tests.node_config import node_config
 
 AMI = "ami-0123456789abcdef0"
 
@@ -40,16 +39,6 @@ def _group(stack: Stack, vpc: ec2.IVpc, bootstrap: Bootstrap, *, types: tuple[st
     GpuNodeGroup(stack, "Nodes", launch_template=template, max_capacity=2, instance_types=types)
 
 
-def _config(stack: Stack) -> dict[str, Any]:
-    """The configuration in the user data; what only the deployment knows as text."""
-    encoded = only(stack, "AWS::EC2::LaunchTemplate")["Properties"]["LaunchTemplateData"]["UserData"]["Fn::Base64"]
-    parts = [part if isinstance(part, str) else str(part).replace('"', "") for part in encoded["Fn::Join"][1]]
-    found = re.search(r"<<'CONFIG'\n(.*)\nCONFIG\n", "".join(parts), re.DOTALL)
-    assert found
-    loaded: dict[str, Any] = json.loads(found[1])
-    return loaded
-
-
 def _actions(stack: Stack) -> set[str]:
     statements = [
         statement
@@ -62,7 +51,7 @@ def _actions(stack: Stack) -> set[str]:
 
 def test_node_is_told_what_it_must_show(stack: Stack, vpc: ec2.Vpc) -> None:
     _group(stack, vpc, Bootstrap.standalone(), instance_type="g6.48xlarge")
-    config = _config(stack)
+    config = node_config(stack)
     assert config["hardware"] == {
         "g6.48xlarge": {
             "driver": "580",
@@ -81,12 +70,12 @@ def test_node_is_told_what_it_must_show(stack: Stack, vpc: ec2.Vpc) -> None:
 
 def test_node_without_efa_is_to_show_none(stack: Stack, vpc: ec2.Vpc) -> None:
     _group(stack, vpc, Bootstrap.standalone(), instance_type="g6.48xlarge", efa=Efa.OFF)
-    assert _config(stack)["hardware"]["g6.48xlarge"]["efa_interfaces"] == 0
+    assert node_config(stack)["hardware"]["g6.48xlarge"]["efa_interfaces"] == 0
 
 
 def test_types_that_a_group_mixes_are_known_to_the_node(stack: Stack, vpc: ec2.Vpc) -> None:
     _group(stack, vpc, Bootstrap.standalone(), types=("g5.xlarge", "g6.xlarge", "g6f.xlarge"), capacity=Capacity.spot())
-    hardware = _config(stack)["hardware"]
+    hardware = node_config(stack)["hardware"]
     assert {name: (facts["gpu"], facts["gpus"]) for name, facts in hardware.items()} == {
         "g5.xlarge": ("A10G", 1),
         "g6.xlarge": ("L4", 1),
@@ -106,14 +95,14 @@ def test_types_that_a_group_mixes_are_known_to_the_node(stack: Stack, vpc: ec2.V
 )
 def test_nvswitches_are_where_eight_gpus_meet_in_them(stack: Stack, vpc: ec2.Vpc, name: str, nvswitch: bool) -> None:
     _group(stack, vpc, Bootstrap.standalone(), instance_type=name)
-    assert _config(stack)["hardware"][name]["nvswitch"] is nvswitch
+    assert node_config(stack)["hardware"][name]["nvswitch"] is nvswitch
 
 
 def test_file_system_and_data_volume_are_mounted(stack: Stack, vpc: ec2.Vpc) -> None:
     group = ec2.SecurityGroup(stack, "Group", vpc=vpc)
     storage = LustreStorage.from_attributes(stack, "Data", "fs-0123456789abcdef0", "abcdefgh", group)
     _group(stack, vpc, Bootstrap.standalone(file_system=storage), data_volume=Volume(100))
-    config = _config(stack)
+    config = node_config(stack)
     assert config["lustre"]["mount_name"] == "abcdefgh"
     assert config["lustre"]["dns_name"].startswith("fs-0123456789abcdef0.fsx.")
     assert config["data_volume"] is True
@@ -146,7 +135,7 @@ def test_with_records_there_is_an_alarm_and_a_place_to_write_them(stack: Stack, 
     bucket = s3.Bucket(stack, "Bucket")
     _group(stack, vpc, Bootstrap.standalone(records=bucket))
     assert "s3:PutObject" in _actions(stack)
-    assert _config(stack)["record_prefix"] == "gpu-node/"
+    assert node_config(stack)["record_prefix"] == "gpu-node/"
     alarm = only(stack, "AWS::CloudWatch::Alarm")["Properties"]
     assert (alarm["Namespace"], alarm["MetricName"]) == ("GpuConstructs", "LaunchesSuspended")
     assert alarm["Dimensions"][0]["Name"] == "AutoScalingGroupName"
@@ -187,7 +176,7 @@ def test_driver_that_nothing_would_install_is_refused(stack: Stack, vpc: ec2.Vpc
 
 def test_driver_is_installed_where_the_image_has_none(stack: Stack, vpc: ec2.Vpc) -> None:
     _template(stack, vpc, Bootstrap.standalone(), image=GpuImage.custom(AMI, os="al2023", install_cuda=True))
-    assert _config(stack)["install_cuda"] is True
+    assert node_config(stack)["install_cuda"] is True
     assert warnings(stack) == []
 
 
@@ -201,7 +190,7 @@ def test_second_driver_is_warned_of(stack: Stack, vpc: ec2.Vpc) -> None:
 def test_v100_starts_from_a_plain_image_and_installs_its_driver(stack: Stack, vpc: ec2.Vpc) -> None:
     template = _template(stack, vpc, Bootstrap.standalone(), instance_type="p3dn.24xlarge")
     assert template.image.parameter == "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
-    facts = _config(stack)["hardware"]["p3dn.24xlarge"]
+    facts = node_config(stack)["hardware"]["p3dn.24xlarge"]
     assert (facts["driver"], facts["open_modules"]) == ("580", False)
 
 
