@@ -6,9 +6,21 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 
-from gpu_constructs.local.services import autoscaling, cloudformation, cloudwatch, ec2, elbv2, fsx, iam, s3, sns, ssm
+from gpu_constructs.local.services import (
+    acm,
+    autoscaling,
+    cloudformation,
+    cloudwatch,
+    ec2,
+    elbv2,
+    fsx,
+    iam,
+    s3,
+    sns,
+    ssm,
+)
 
-_SERVICES = (cloudformation, ec2, autoscaling, elbv2, fsx, iam, s3, cloudwatch, sns, ssm)
+_SERVICES = (acm, cloudformation, ec2, autoscaling, elbv2, fsx, iam, s3, cloudwatch, sns, ssm)
 
 
 @cache

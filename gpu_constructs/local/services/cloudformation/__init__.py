@@ -12,6 +12,7 @@ from gpu_constructs.local import extend
 from gpu_constructs.local.services.cloudformation import functions, resource_types, resources, stacks
 
 LocalResource = resource_types.LocalResource
+refuse_replacement_of = resource_types.refuse_replacement_of
 whole_number = resource_types.whole_number
 
 
