@@ -7,6 +7,7 @@ from typing import Any
 
 from gpu_constructs.local.clock import clock
 from gpu_constructs.local.services import cloudformation, elbv2
+from gpu_constructs.local.services.cloudformation.signals import expect
 
 
 class Control:
@@ -23,6 +24,7 @@ class Control:
             ("POST", "clock"): self._advance_clock,
             ("POST", "target-health"): self._report_target_health,
             ("POST", "target-requests"): self._report_requests,
+            ("POST", "signals"): self._expect_signals,
         }
 
     def __call__(self, method: str, path: str, asked: dict[str, Any]) -> dict[str, Any]:
@@ -51,4 +53,8 @@ class Control:
 
     def _report_requests(self, asked: dict[str, Any]) -> dict[str, Any]:
         elbv2.set_in_flight(asked["target_group_arn"], asked["target_id"], int(asked["in_flight"]))
+        return {}
+
+    def _expect_signals(self, asked: dict[str, Any]) -> dict[str, Any]:
+        expect(nodes_boot=bool(asked["nodes_boot"]))
         return {}

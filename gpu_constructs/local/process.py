@@ -160,6 +160,10 @@ class LocalAws:
             "target-requests", {"target_group_arn": target_group_arn, "target_id": target_id, "in_flight": requests}
         )
 
+    def expect_signals(self, *, nodes_boot: bool) -> None:
+        """Say whether somebody boots nodes: only then stacks wait for the signals, hooks and pauses of an update."""
+        self._ask("signals", {"nodes_boot": nodes_boot})
+
     def answers(self) -> bool:
         """Whether it is there, and not another process that has its port by now."""
         try:

@@ -32,4 +32,4 @@ def install_all() -> None:
 
 def ticks() -> tuple[Callable[[datetime], None], ...]:
     """What is to be called with the time before each request."""
-    return (autoscaling.tick,)
+    return (autoscaling.tick, cloudformation.tick)

@@ -13,7 +13,9 @@ from gpu_constructs.local.extend import add_method, replace_method
 from gpu_constructs.local.services.autoscaling.groups import apply_further_settings, set_default_warmup
 from gpu_constructs.local.services.autoscaling.hooks import inline_hooks, put_hook
 from gpu_constructs.local.services.autoscaling.records import record
+from gpu_constructs.local.services.autoscaling.rolling import roll
 from gpu_constructs.local.services.cloudformation import whole_number
+from gpu_constructs.local.services.cloudformation.progress import settles
 
 _NAME, _HOOKS = "AutoScalingGroupName", "LifecycleHookSpecificationList"
 # A collection that names none has all: https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-metrics.html
@@ -47,6 +49,7 @@ def install() -> None:
     replace_method(FakeAutoScalingGroup, classmethod(_create), "create_from_cloudformation_json")
     replace_method(FakeAutoScalingGroup, classmethod(_update), "update_from_cloudformation_json")
     replace_method(FakeAutoScalingGroup, classmethod(_has_cfn_attr), "has_cfn_attr")
+    settles("AWS::AutoScaling::AutoScalingGroup", roll)
     add_method(FakeAutoScalingGroup, get_cfn_attribute)  # moto's group has no attributes at all
 
 
