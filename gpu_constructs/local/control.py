@@ -7,6 +7,7 @@ from typing import Any
 
 from gpu_constructs.local.clock import clock
 from gpu_constructs.local.services import cloudformation, elbv2
+from gpu_constructs.local.services.cloudformation.signals import expect
 
 
 class Control:
@@ -22,6 +23,8 @@ class Control:
             ("GET", ""): self._status,
             ("POST", "clock"): self._advance_clock,
             ("POST", "target-health"): self._report_target_health,
+            ("POST", "target-requests"): self._report_requests,
+            ("POST", "signals"): self._expect_signals,
         }
 
     def __call__(self, method: str, path: str, asked: dict[str, Any]) -> dict[str, Any]:
@@ -46,4 +49,12 @@ class Control:
     def _report_target_health(self, asked: dict[str, Any]) -> dict[str, Any]:
         """As a load balancer's health checks would find it: there is none here that probes."""
         elbv2.set_probe_result(asked["target_group_arn"], asked["target_id"], bool(asked["healthy"]))
+        return {}
+
+    def _report_requests(self, asked: dict[str, Any]) -> dict[str, Any]:
+        elbv2.set_in_flight(asked["target_group_arn"], asked["target_id"], int(asked["in_flight"]))
+        return {}
+
+    def _expect_signals(self, asked: dict[str, Any]) -> dict[str, Any]:
+        expect(nodes_boot=bool(asked["nodes_boot"]))
         return {}

@@ -154,6 +154,16 @@ class LocalAws:
         """Say what a load balancer's health checks would find of a target."""
         self._ask("target-health", {"target_group_arn": target_group_arn, "target_id": target_id, "healthy": healthy})
 
+    def report_requests_in_flight(self, target_group_arn: str, target_id: str, requests: int) -> None:
+        """Say how many requests a target is at work on: a group waits for them when the target's instance leaves."""
+        self._ask(
+            "target-requests", {"target_group_arn": target_group_arn, "target_id": target_id, "in_flight": requests}
+        )
+
+    def expect_signals(self, *, nodes_boot: bool) -> None:
+        """Say whether somebody boots nodes: only then stacks wait for the signals, hooks and pauses of an update."""
+        self._ask("signals", {"nodes_boot": nodes_boot})
+
     def answers(self) -> bool:
         """Whether it is there, and not another process that has its port by now."""
         try:

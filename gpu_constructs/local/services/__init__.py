@@ -6,9 +6,21 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 
-from gpu_constructs.local.services import autoscaling, cloudformation, cloudwatch, ec2, elbv2, fsx, iam, s3, sns, ssm
+from gpu_constructs.local.services import (
+    acm,
+    autoscaling,
+    cloudformation,
+    cloudwatch,
+    ec2,
+    elbv2,
+    fsx,
+    iam,
+    s3,
+    sns,
+    ssm,
+)
 
-_SERVICES = (cloudformation, ec2, autoscaling, elbv2, fsx, iam, s3, cloudwatch, sns, ssm)
+_SERVICES = (acm, cloudformation, ec2, autoscaling, elbv2, fsx, iam, s3, cloudwatch, sns, ssm)
 
 
 @cache
@@ -20,4 +32,4 @@ def install_all() -> None:
 
 def ticks() -> tuple[Callable[[datetime], None], ...]:
     """What is to be called with the time before each request."""
-    return (autoscaling.tick,)
+    return (autoscaling.tick, cloudformation.tick)

@@ -12,8 +12,8 @@ from moto import mock_aws
 
 from gpu_constructs.local import services
 from gpu_constructs.local.clock import clock
-from gpu_constructs.local.services import autoscaling
 from tests.local.services.group import Group
+from tests.local.services.stack import DeployedStack
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling.client import AutoScalingClient
@@ -31,7 +31,8 @@ def clients() -> Callable[[str], Any]:
     made: dict[str, Any] = {}
 
     def tick(**_: Any) -> None:
-        autoscaling.tick(clock.now())
+        for due in services.ticks():
+            due(clock.now())
 
     def client(service: str) -> Any:
         if service not in made:
@@ -68,8 +69,19 @@ def load_balancing(
 
 
 @pytest.fixture
+def acm(aws: None, clients: Callable[[str], Any]) -> Any:
+    return clients("acm")
+
+
+@pytest.fixture
 def cloudformation(aws: None, clients: Callable[[str], CloudFormationClient]) -> CloudFormationClient:
     return clients("cloudformation")
+
+
+@pytest.fixture
+def a_stack(cloudformation: CloudFormationClient) -> DeployedStack:
+    """A stack not created yet."""
+    return DeployedStack(cloudformation)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from gpu_constructs.local.services.autoscaling import (
     group_resource,
     groups,
     operations,
+    policies,
     reconcile,
     targets,
 )
@@ -53,3 +54,4 @@ def install() -> None:
     replace_method(InstanceState, property(_launch_template), "launch_template")
     add_method(FakeAutoScalingGroup, _WARM_POOL_SIZE, "warm_pool_size")
     group_resource.install()
+    policies.install()

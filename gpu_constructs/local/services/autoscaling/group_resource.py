@@ -10,12 +10,37 @@ from typing import Any
 from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, autoscaling_backends
 
 from gpu_constructs.local.extend import add_method, replace_method
-from gpu_constructs.local.services.autoscaling.groups import apply_further_settings
+from gpu_constructs.local.services.autoscaling.groups import apply_further_settings, set_default_warmup
 from gpu_constructs.local.services.autoscaling.hooks import inline_hooks, put_hook
 from gpu_constructs.local.services.autoscaling.records import record
+from gpu_constructs.local.services.autoscaling.rolling import roll
 from gpu_constructs.local.services.cloudformation import whole_number
+from gpu_constructs.local.services.cloudformation.progress import settles
 
 _NAME, _HOOKS = "AutoScalingGroupName", "LifecycleHookSpecificationList"
+# A collection that names none has all: https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-metrics.html
+_GROUP_METRICS = (
+    "GroupMinSize",
+    "GroupMaxSize",
+    "GroupDesiredCapacity",
+    "GroupInServiceInstances",
+    "GroupPendingInstances",
+    "GroupStandbyInstances",
+    "GroupTerminatingInstances",
+    "GroupTotalInstances",
+    "GroupInServiceCapacity",
+    "GroupPendingCapacity",
+    "GroupStandbyCapacity",
+    "GroupTerminatingCapacity",
+    "GroupTotalCapacity",
+    "WarmPoolDesiredCapacity",
+    "WarmPoolWarmedCapacity",
+    "WarmPoolPendingCapacity",
+    "WarmPoolTerminatingCapacity",
+    "WarmPoolTotalCapacity",
+    "GroupAndWarmPoolDesiredCapacity",
+    "GroupAndWarmPoolTotalCapacity",
+)
 _ATTRIBUTES = {"AutoScalingGroupARN": "arn", "AutoScalingGroupName": "name"}
 
 
@@ -24,6 +49,7 @@ def install() -> None:
     replace_method(FakeAutoScalingGroup, classmethod(_create), "create_from_cloudformation_json")
     replace_method(FakeAutoScalingGroup, classmethod(_update), "update_from_cloudformation_json")
     replace_method(FakeAutoScalingGroup, classmethod(_has_cfn_attr), "has_cfn_attr")
+    settles("AWS::AutoScaling::AutoScalingGroup", roll)
     add_method(FakeAutoScalingGroup, get_cfn_attribute)  # moto's group has no attributes at all
 
 
@@ -60,6 +86,7 @@ def _create(
             capacity_rebalance=_yes(properties.get("CapacityRebalance")),
             new_instances_protected_from_scale_in=_yes(properties.get("NewInstancesProtectedFromScaleIn")),
         )
+    set_default_warmup(group, properties.get("DefaultInstanceWarmup", -1))
     _enable_metrics(group, properties)
     record(group).applied_properties = dict(properties)
     return group
@@ -85,7 +112,12 @@ def _update(
     _update_hooks(backend, group.name, properties, before)
     _update_attachments(backend, group, properties, before)
     # What the template no longer says goes back to its default.
-    defaults = {"PlacementGroup": "", "CapacityRebalance": False, "TerminationPolicies": ["Default"]}
+    defaults = {
+        "PlacementGroup": "",
+        "CapacityRebalance": False,
+        "TerminationPolicies": ["Default"],
+        "DefaultInstanceWarmup": -1,
+    }
     apply_further_settings(group, {**defaults, **properties, "DefaultCooldown": properties.get("Cooldown")})
     _enable_metrics(group, properties)
     group.tags = list(properties.get("Tags") or [])
@@ -145,7 +177,8 @@ def _update_attachments(
 
 def _enable_metrics(group: FakeAutoScalingGroup, properties: dict[str, Any]) -> None:
     collections = properties.get("MetricsCollection") or []
-    group.enable_metrics_collection([metric for entry in collections for metric in entry.get("Metrics") or []])
+    named = [metric for entry in collections for metric in entry.get("Metrics") or _GROUP_METRICS]
+    group.enable_metrics_collection(list(dict.fromkeys(named)))
 
 
 def _has_cfn_attr(cls: type[FakeAutoScalingGroup], attr: str) -> bool:

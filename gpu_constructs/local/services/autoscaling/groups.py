@@ -12,6 +12,8 @@ from gpu_constructs.local.services.autoscaling import transitions
 from gpu_constructs.local.services.autoscaling.reconcile import resize
 from gpu_constructs.local.services.autoscaling.records import everyone
 
+_NO_WARMUP = -1
+
 _moto_create = AutoScalingBackend.create_auto_scaling_group
 _moto_update = FakeAutoScalingGroup.update
 
@@ -84,6 +86,20 @@ def apply_further_settings(group: FakeAutoScalingGroup, settings: Mapping[str, A
         group.termination_policies = settings["TerminationPolicies"]
     if settings.get("DefaultCooldown") is not None:
         group.default_cooldown = int(settings["DefaultCooldown"])
+    if settings.get("DefaultInstanceWarmup") is not None:
+        set_default_warmup(group, settings["DefaultInstanceWarmup"])
+
+
+def set_default_warmup(group: FakeAutoScalingGroup, seconds: Any) -> None:
+    """Set how long an instance's metrics are left out; -1 goes back to none. moto does not know it.
+
+    Raises:
+        ValidationError: It is negative, and not -1.
+    """
+    if int(seconds) < _NO_WARMUP:
+        raise ValidationError(f"DefaultInstanceWarmup must be {_NO_WARMUP} or more, got {seconds}")
+    warmup = None if int(seconds) == _NO_WARMUP else int(seconds)
+    setattr(group, "default_instance_warmup", warmup)  # noqa: B010 - not an attribute of moto's, but read by its answers
 
 
 def check_deletable(group: FakeAutoScalingGroup) -> None:

@@ -13,7 +13,12 @@ from moto.core.responses import ActionResult, EmptyResult
 from gpu_constructs.local.clock import clock
 from gpu_constructs.local.services.autoscaling import transitions, warm_pool
 from gpu_constructs.local.services.autoscaling.capacity import adjusted_capacity, step_adjustment
-from gpu_constructs.local.services.autoscaling.groups import apply_further_settings, check_deletable, find_group
+from gpu_constructs.local.services.autoscaling.groups import (
+    apply_further_settings,
+    check_deletable,
+    find_group,
+    set_default_warmup,
+)
 from gpu_constructs.local.services.autoscaling.hooks import checked_result, inline_hooks, put_hook
 from gpu_constructs.local.services.autoscaling.lifecycle import Action, Wait
 from gpu_constructs.local.services.autoscaling.reconcile import reconcile, resize
@@ -42,7 +47,10 @@ def create_auto_scaling_group(self: AutoScalingResponse) -> ActionResult:
     """With the hooks that come with the group in place before its first instance."""
     name = self._get_param("AutoScalingGroupName")
     with inline_hooks(self.autoscaling_backend, name, self._get_param("LifecycleHookSpecificationList", [])):
-        return _moto_create_group(self)
+        answer = _moto_create_group(self)
+    if self._get_param("DefaultInstanceWarmup") is not None:
+        set_default_warmup(_group(self), self._get_param("DefaultInstanceWarmup"))
+    return answer
 
 
 def update_auto_scaling_group(self: AutoScalingResponse) -> ActionResult:

@@ -82,6 +82,7 @@ def notify_terminate_instances(self: AutoScalingBackend, instance_ids: list[str]
 
 def _expire_hooks(group: FakeAutoScalingGroup, now: datetime) -> None:
     for state in everyone(group):
+        transitions.drained(group, state)
         wait = member(state).wait
         if wait is not None:
             transitions.advance(group, state, wait.expired(now))

@@ -56,6 +56,8 @@ class Member:
     in_load_balancer: bool = True
     unhealthy_because: str = "a user health-check"
     respects_grace_period: bool = False
+    # Whether its termination meets hooks, noted while its targets are drained.
+    hooked: bool = False
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""CloudFormation types: AWS::AutoScaling::LifecycleHook, ScalingPolicy, ScheduledAction and WarmPool."""
+"""CloudFormation types: AWS::AutoScaling::LifecycleHook, ScheduledAction and WarmPool."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, au
 from gpu_constructs.local.services.autoscaling import warm_pool
 from gpu_constructs.local.services.autoscaling.groups import find_group
 from gpu_constructs.local.services.autoscaling.hooks import put_hook
-from gpu_constructs.local.services.cloudformation import LocalResource, whole_number
+from gpu_constructs.local.services.cloudformation import LocalResource
 
 
-class _OfGroup(LocalResource):
+class OfGroup(LocalResource):
     """What belongs to a group that its properties name."""
 
     group_name = ""
@@ -22,13 +22,14 @@ class _OfGroup(LocalResource):
         """Moto's own."""
         return autoscaling_backends[self.account_id][self.region]
 
-    def _group(self, properties: dict[str, Any]) -> FakeAutoScalingGroup:
+    def group_of(self, properties: dict[str, Any]) -> FakeAutoScalingGroup:
+        """The group that the properties name."""
         group = find_group(self.backend, properties["AutoScalingGroupName"])
         self.group_name = group.name
         return group
 
 
-class LifecycleHookResource(_OfGroup):
+class LifecycleHookResource(OfGroup):
     """A hook of its own, put after the group exists: the group's first instances do not meet it."""
 
     TYPE = "AWS::AutoScaling::LifecycleHook"
@@ -36,33 +37,13 @@ class LifecycleHookResource(_OfGroup):
     def create(self, name: str, properties: dict[str, Any]) -> None:
         self.physical_resource_id = properties.get("LifecycleHookName", name)
         hook = {**properties, "LifecycleHookName": self.physical_resource_id}
-        put_hook(self.backend, self._group(properties).name, hook)
+        put_hook(self.backend, self.group_of(properties).name, hook)
 
     def delete(self, *_: str) -> None:
         self.backend.delete_lifecycle_hook(self.group_name, self.physical_resource_id)
 
 
-class ScalingPolicyResource(_OfGroup):
-    """A target tracking, step, simple or predictive policy, which CloudFormation names; its alarms are not made."""
-
-    TYPE = "AWS::AutoScaling::ScalingPolicy"
-
-    def create(self, name: str, properties: dict[str, Any]) -> None:
-        self.name = name
-        self.physical_resource_id = _put_policy(self.backend, self._group(properties), name, properties)
-
-    def update(self, properties: dict[str, Any]) -> None:
-        """In place: a policy is put anew under its name."""
-        self.create(self.name, properties)
-
-    def delete(self, *_: str) -> None:
-        self.backend.delete_policy(self.name)
-
-    def attributes(self) -> dict[str, Any]:
-        return {"Arn": self.physical_resource_id, "PolicyName": self.name}
-
-
-class ScheduledActionResource(_OfGroup):
+class ScheduledActionResource(OfGroup):
     """A change of a group's size at a time; moto keeps it, and it never fires."""
 
     TYPE = "AWS::AutoScaling::ScheduledAction"
@@ -70,7 +51,7 @@ class ScheduledActionResource(_OfGroup):
     def create(self, name: str, properties: dict[str, Any]) -> None:
         self.physical_resource_id = name
         self.backend.put_scheduled_update_group_action(
-            name=self._group(properties).name,
+            name=self.group_of(properties).name,
             scheduled_action_name=name,
             desired_capacity=properties.get("DesiredCapacity"),
             max_size=properties.get("MaxSize"),
@@ -88,14 +69,14 @@ class ScheduledActionResource(_OfGroup):
         return {"ScheduledActionName": self.physical_resource_id}
 
 
-class WarmPoolResource(_OfGroup):
+class WarmPoolResource(OfGroup):
     """A group's warm pool; what the template does not say has its default."""
 
     TYPE = "AWS::AutoScaling::WarmPool"
 
     def create(self, name: str, properties: dict[str, Any]) -> None:
         defaults = {"MaxGroupPreparedCapacity": -1, "MinSize": 0, "PoolState": "Stopped", "InstanceReusePolicy": None}
-        group = self._group(properties)
+        group = self.group_of(properties)
         warm_pool.put(group, {**defaults, **properties})
         self.physical_resource_id = group.name
 
@@ -109,22 +90,3 @@ class WarmPoolResource(_OfGroup):
         group = self.backend.autoscaling_groups.get(self.group_name)
         if group and group.warm_pool:
             warm_pool.delete(group, force=True)
-
-
-def _put_policy(backend: AutoScalingBackend, group: FakeAutoScalingGroup, name: str, properties: dict[str, Any]) -> str:
-    # moto declares most of these as strings, and keeps whatever it is given.
-    settings: dict[str, Any] = {
-        "name": name,
-        "policy_type": properties.get("PolicyType") or "SimpleScaling",
-        "metric_aggregation_type": properties.get("MetricAggregationType"),
-        "adjustment_type": properties.get("AdjustmentType"),
-        "as_name": group.name,
-        "min_adjustment_magnitude": properties.get("MinAdjustmentMagnitude"),
-        "scaling_adjustment": whole_number(properties.get("ScalingAdjustment")),
-        "cooldown": whole_number(properties.get("Cooldown")),
-        "target_tracking_config": properties.get("TargetTrackingConfiguration") or {},
-        "step_adjustments": properties.get("StepAdjustments") or [],
-        "estimated_instance_warmup": properties.get("EstimatedInstanceWarmup"),
-        "predictive_scaling_configuration": properties.get("PredictiveScalingConfiguration") or {},
-    }
-    return backend.put_scaling_policy(**settings).arn

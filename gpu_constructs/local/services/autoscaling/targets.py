@@ -6,6 +6,7 @@ from moto.autoscaling.models import AutoScalingBackend, FakeAutoScalingGroup, In
 from moto.elbv2.models import FakeTargetGroup
 
 from gpu_constructs.local.services.autoscaling.records import member, suspended
+from gpu_constructs.local.services.elbv2 import in_flight
 
 
 def target_groups(group: FakeAutoScalingGroup) -> list[FakeTargetGroup]:
@@ -23,12 +24,17 @@ def enter(group: FakeAutoScalingGroup, state: InstanceState) -> None:
 def leave(group: FakeAutoScalingGroup, state: InstanceState) -> None:
     """Deregister an instance.
 
-    No request is in flight here, so deregistration is complete at once and the instance need not wait for it; the
-    target is still described as draining until the deregistration delay has passed, as AWS does.
+    Where no request is in flight, deregistration is complete at once and the instance need not wait for it; the target
+    is still described as draining until the deregistration delay has passed, as AWS does.
     """
     for target_group in target_groups(group):
         if state.instance_id in target_group.targets:
             target_group.deregister([{"Id": state.instance_id}])
+
+
+def busy(group: FakeAutoScalingGroup, state: InstanceState) -> bool:
+    """Whether an instance that has left still answers requests, within the deregistration delay."""
+    return any(in_flight(target_group, state.instance_id) for target_group in target_groups(group))
 
 
 def update_attached_target_groups(self: AutoScalingBackend, group_name: str) -> None:

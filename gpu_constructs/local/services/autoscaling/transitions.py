@@ -81,7 +81,18 @@ def terminate(group: FakeAutoScalingGroup, state: InstanceState, cause: str) -> 
     targets.leave(group, state)
     hooked = state.lifecycle_state in {"InService", "Standby"} or settled(state)
     state.lifecycle_state = "Warmed:Terminating" if state in record(group).warm else "Terminating"
-    if hooked:
+    known.hooked = hooked
+    drained(group, state)
+
+
+def drained(group: FakeAutoScalingGroup, state: InstanceState) -> None:
+    """Go on with a termination once the instance answers no request any more: its hooks come after that.
+
+    https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-lifecycle.html
+    """
+    if state.lifecycle_state not in {"Terminating", "Warmed:Terminating"} or targets.busy(group, state):
+        return
+    if member(state).hooked:
         _wait_or_proceed(group, state, TERMINATING)
     else:
         remove(group, state)

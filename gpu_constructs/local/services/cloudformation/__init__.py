@@ -7,11 +7,14 @@ from typing import Any
 from moto.cloudformation import parsing
 from moto.cloudformation.models import CloudFormationBackend, Stack, cloudformation_backends
 from moto.cloudformation.parsing import ResourceMap
+from moto.cloudformation.responses import CloudFormationResponse
 
 from gpu_constructs.local import extend
-from gpu_constructs.local.services.cloudformation import functions, resource_types, resources, stacks
+from gpu_constructs.local.services.cloudformation import functions, progress, resource_types, resources, signals, stacks
 
 LocalResource = resource_types.LocalResource
+refuse_replacement_of = resource_types.refuse_replacement_of
+tick = progress.tick
 whole_number = resource_types.whole_number
 
 
@@ -24,6 +27,7 @@ def install() -> None:
     extend.replace_method(Stack, stacks.create_resources)
     extend.replace_method(Stack, stacks.update)
     extend.replace_method(ResourceMap, stacks.parse_ssm_parameter)
+    extend.add_method(CloudFormationResponse, signals.signal_resource)
     extend.replace_method(CloudFormationBackend, stacks.delete_stack)
     extend.replace_method(CloudFormationBackend, stacks.execute_change_set)
     extend.replace_method(CloudFormationBackend, stacks.delete_change_set)

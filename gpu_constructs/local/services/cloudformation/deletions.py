@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from moto.ec2.models import EC2Backend, ec2_backends
-from moto.elbv2.models import ELBv2Backend, elbv2_backends
 from moto.iam.models import iam_backends
 from moto.s3.exceptions import BucketNotEmpty
 from moto.s3.models import s3_backends
@@ -39,13 +38,6 @@ def delete(account_id: str, region: str, resource: Any, definition: dict[str, An
 def _ec2(delete: Callable[[EC2Backend, Any], Any]) -> _Deletion:
     def deletion(account_id: str, region: str, resource: Any) -> None:
         delete(ec2_backends[account_id][region], resource)
-
-    return deletion
-
-
-def _elb(delete: Callable[[ELBv2Backend, Any], Any]) -> _Deletion:
-    def deletion(account_id: str, region: str, resource: Any) -> None:
-        delete(elbv2_backends[account_id][region], resource)
 
     return deletion
 
@@ -106,9 +98,6 @@ _DELETIONS: dict[str, _Deletion] = {
     "AWS::EC2::RouteTable": _ec2(lambda backend, table: backend.delete_route_table(table.id)),
     "AWS::EC2::VPCEndpoint": _ec2(lambda backend, endpoint: backend.delete_vpc_endpoints([endpoint.id])),
     "AWS::EC2::VPCGatewayAttachment": _ec2(_detach_gateway),
-    "AWS::ElasticLoadBalancingV2::Listener": _elb(lambda backend, listener: backend.delete_listener(listener.arn)),
-    "AWS::ElasticLoadBalancingV2::ListenerRule": _elb(lambda backend, rule: backend.delete_rule(rule.arn)),
-    "AWS::ElasticLoadBalancingV2::TargetGroup": _elb(lambda backend, group: backend.delete_target_group(group.arn)),
     "AWS::IAM::ManagedPolicy": _delete_managed_policy,
     "AWS::IAM::Role": _delete_role,
     "AWS::Lambda::Permission": _nothing,

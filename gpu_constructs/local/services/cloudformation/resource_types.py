@@ -6,7 +6,7 @@ import abc
 from typing import Any, ClassVar
 
 from moto.cloudformation import parsing
-from moto.cloudformation.exceptions import UnformattedGetAttTemplateException
+from moto.cloudformation.exceptions import UnformattedGetAttTemplateException, ValidationError
 from moto.core.common_models import CloudFormationModel
 from moto.moto_api._internal import mock_random
 
@@ -131,6 +131,20 @@ class NotRun(NotCreated):
 def whole_number(value: Any) -> int | None:
     """A number of a template, which may be written as text; None for a property that is left out."""
     return None if value is None else int(value)
+
+
+def refuse_replacement_of(name_before: str | None, name_now: str | None) -> None:
+    """Refuse to replace what has a name of the template's: the new one would have it while the old one is there.
+
+    Raises:
+        ValidationError: The template names it as before.
+    """
+    if name_before and name_before == name_now:
+        message = (
+            "CloudFormation cannot update a stack when a custom-named resource requires replacing. "
+            f"Rename {name_now} and update the stack again."
+        )
+        raise ValidationError(name_now, message=message)
 
 
 def class_for(resource_type: str) -> type[CloudFormationModel]:

@@ -12,7 +12,7 @@ from moto.core.common_models import CloudFormationModel
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.core import TaggedEC2Resource
 
-from gpu_constructs.local.services.cloudformation import deletions
+from gpu_constructs.local.services.cloudformation import deletions, progress, signals
 
 _NO_DELETION = "the local AWS cannot delete this type; it stays until the local AWS is stopped"
 
@@ -36,8 +36,8 @@ def not_updated(stack: Stack) -> list[str]:
     return _not_updated.setdefault(stack.stack_id, [])
 
 
-def create(stack: Stack, name: str) -> None:
-    """Create the resource with logical id `name`.
+def create(stack: Stack, name: str) -> progress.Steps:
+    """Create the resource with logical id `name`, and wait for what its stack has to wait for.
 
     Raises:
         FailedError: It could not be created.
@@ -56,13 +56,15 @@ def create(stack: Stack, name: str) -> None:
         stack.resource_map._parsed_resources[name] = resource
         _tag(stack, name, resource)
         physical_id: str = resource.physical_resource_id
+        # It exists from here on, whatever comes of the waiting: a rollback has to delete it.
+        definitions_of(stack)[name] = definition
+        yield from _settled(stack, name, definition, None)
     except Exception as error:
         raise _failed(stack, name, resource_type, "CREATE_FAILED", error) from error
-    definitions_of(stack)[name] = definition
     _add_event(stack, name, resource_type, "CREATE_COMPLETE", physical_id)
 
 
-def update(stack: Stack, name: str) -> None:
+def update(stack: Stack, name: str) -> progress.Steps:
     """Update the resource with logical id `name`, if its definition differs from what was applied last.
 
     Raises:
@@ -75,6 +77,7 @@ def update(stack: Stack, name: str) -> None:
         if definition == existing[name]:
             return
         _add_event(stack, name, resource_type, "UPDATE_IN_PROGRESS")
+        before = existing[name]
         if definition["Type"] == existing[name]["Type"] and _can_update(resource_type):
             changed: Any = parsing.parse_and_update_resource(
                 name,
@@ -87,11 +90,31 @@ def update(stack: Stack, name: str) -> None:
             _tag(stack, name, changed)
         elif name not in not_updated(stack):
             not_updated(stack).append(name)
+        # It is changed from here on, whatever comes of the waiting: a rollback has to change it back.
+        existing[name] = definition
+        yield from _settled(stack, name, definition, before)
     except Exception as error:
         raise _failed(stack, name, resource_type, "UPDATE_FAILED", error) from error
-    existing[name] = definition
     resource: Any = stack.resource_map[name]
     _add_event(stack, name, resource_type, "UPDATE_COMPLETE", resource.physical_resource_id)
+
+
+def _settled(stack: Stack, name: str, definition: dict[str, Any], before: dict[str, Any] | None) -> progress.Steps:
+    """Wait for the signals of a creation policy, and for what is particular to the type."""
+    resource: Any = stack.resource_map[name]
+    resource_type = definition["Type"]
+    status = "CREATE_IN_PROGRESS" if before is None else "UPDATE_IN_PROGRESS"
+
+    def note(reason: str) -> None:
+        _add_event(stack, name, resource_type, status, resource.physical_resource_id, reason)
+
+    received = signals.open_for(stack, name)
+    try:
+        if before is None:
+            yield from signals.wait_for_creation(definition, received, note)
+        yield from progress.settle(progress.Change(resource, definition, before, received, note))
+    finally:
+        signals.close_for(stack, name)
 
 
 def delete(stack: Stack, name: str, keep: set[str]) -> bool:

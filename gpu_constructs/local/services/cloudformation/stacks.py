@@ -14,7 +14,7 @@ from moto.cloudformation.models import CloudFormationBackend, Stack
 from moto.cloudformation.parsing import OutputMap, ResourceMap
 from moto.ssm.models import ssm_backends
 
-from gpu_constructs.local.services.cloudformation import resources
+from gpu_constructs.local.services.cloudformation import progress, resources
 from gpu_constructs.local.services.cloudformation.dependencies import CircularDependencyError, creation_order
 
 _RETAINED = {"Retain", "RetainExceptOnCreate"}
@@ -22,16 +22,21 @@ _RETAINED = {"Retain", "RetainExceptOnCreate"}
 
 def create_resources(stack: Stack) -> None:
     """Replaces `Stack.create_resources`: create everything, or roll back and say why."""
+    progress.run(stack, _creating(stack))
+
+
+def _creating(stack: Stack) -> progress.Steps:
     stack.status = "CREATE_IN_PROGRESS"
+    outputs, stack.output_map = stack.output_map, _no_outputs(stack)
     try:
         for name in _wanted(stack):
-            resources.create(stack, name)
+            yield from resources.create(stack, name)
     except resources.FailedError as error:
         _add_event(stack, "ROLLBACK_IN_PROGRESS", str(error))
-        _forget_outputs(stack)
         failed = _delete(stack, _existing(stack), keep={"Retain"})
         _add_event(stack, "ROLLBACK_FAILED" if failed else "ROLLBACK_COMPLETE", _why(failed))
         return
+    stack.output_map = outputs
     stack.description = stack.template_dict.get("Description")
     _add_event(stack, "CREATE_COMPLETE")
 
@@ -44,16 +49,21 @@ def update(
     tags: dict[str, str] | None = None,
 ) -> None:
     """Replaces `Stack.update`: change what differs, or go back to what was there and say why."""
-    before, parameters_before = stack.template, dict(stack.parameters)
+    progress.refuse_if_running(stack, "updated")
     stack.role_arn = role_arn
     stack.tags = stack.tags if tags is None else tags
+    progress.run(stack, _updating(stack, template, parameters or {}))
+
+
+def _updating(stack: Stack, template: str, parameters: dict[str, Any]) -> progress.Steps:
+    before, parameters_before = stack.template, dict(stack.parameters)
     _add_event(stack, "UPDATE_IN_PROGRESS", "User Initiated")
     try:
-        _apply(stack, template, parameters or {})
+        yield from _apply(stack, template, parameters)
     except resources.FailedError as error:
         _add_event(stack, "UPDATE_ROLLBACK_IN_PROGRESS", str(error))
         try:
-            _apply(stack, before, parameters_before)
+            yield from _apply(stack, before, parameters_before)
         except resources.FailedError as second:
             _add_event(stack, "UPDATE_ROLLBACK_FAILED", str(second))
         else:
@@ -67,9 +77,12 @@ def delete_stack(backend: CloudFormationBackend, name_or_stack_id: str) -> None:
     stack = next((s for s in backend.stacks.values() if name_or_stack_id in {s.name, s.stack_id}), None)
     if stack is None:
         return  # as AWS: deleting what is not there succeeds
+    if stack.status != "CREATE_IN_PROGRESS":
+        progress.refuse_if_running(stack, "deleted")
+    progress.abandon(stack)
     _add_event(stack, "DELETE_IN_PROGRESS", "User Initiated")
     exported = [export.name for export in stack.exports]
-    _forget_outputs(stack)
+    stack.output_map = _no_outputs(stack)
     failed = _delete(stack, _existing(stack), keep=_RETAINED)
     if failed:
         _add_event(stack, "DELETE_FAILED", _why(failed))
@@ -142,16 +155,16 @@ def _load(stack: Stack, template: str | dict[str, Any], parameters: dict[str, An
     stack.output_map = stack._create_output_map()
 
 
-def _apply(stack: Stack, template: str | dict[str, Any], parameters: dict[str, Any]) -> None:
+def _apply(stack: Stack, template: str | dict[str, Any], parameters: dict[str, Any]) -> progress.Steps:
     """Bring what exists to `template`: create and change in order of dependency, then delete what is gone."""
     existed = _existing(stack)
     _load(stack, template, parameters)
+    outputs, stack.output_map = stack.output_map, _no_outputs(stack)
     wanted = _wanted(stack)
     for name in wanted:
-        if name in existed:
-            resources.update(stack, name)
-        else:
-            resources.create(stack, name)
+        change = resources.update if name in existed else resources.create
+        yield from change(stack, name)
+    stack.output_map = outputs
     failed = _delete(stack, [name for name in existed if name not in wanted], keep=_RETAINED)
     if failed:
         raise resources.FailedError(_why(failed))
@@ -187,9 +200,9 @@ def _delete(stack: Stack, names: list[str], keep: set[str]) -> list[str]:
     return left
 
 
-def _forget_outputs(stack: Stack) -> None:
-    """Outputs are worked out at each look, which would fail on what is being deleted."""
-    stack.output_map = OutputMap(stack.resource_map, {"Outputs": {}}, stack.stack_id)
+def _no_outputs(stack: Stack) -> OutputMap:
+    """Outputs are worked out at each look, which would fail on what is not there yet, or no more."""
+    return OutputMap(stack.resource_map, {"Outputs": {}}, stack.stack_id)
 
 
 def _why(failed: list[str]) -> str | None:

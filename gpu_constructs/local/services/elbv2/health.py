@@ -35,6 +35,7 @@ class Target:
     registered: datetime
     probes: list[tuple[datetime, bool]] = field(default_factory=list)
     deregistered: datetime | None = None
+    in_flight: int = 0
 
     def __post_init__(self) -> None:
         self.probes = self.probes or [(self.registered, True)]
@@ -69,6 +70,27 @@ def set_probe_result(target_group_arn: str, target_id: str, healthy: bool) -> No
 def is_unhealthy(target_group: FakeTargetGroup, target_id: str) -> bool:
     """Whether a registered target fails its health checks."""
     return target_id in target_group.targets and _reason(target_group, target_id) == "Target.FailedHealthChecks"
+
+
+def set_in_flight(target_group_arn: str, target_id: str, requests: int) -> None:
+    """Say how many requests a target is at work on: deregistered, it is waited for while there are some.
+
+    Raises:
+        KeyError: There is no such target group, or it never had such a target.
+        ValueError: The number is negative.
+    """
+    if requests < 0:
+        raise ValueError(f"requests must not be negative, got {requests}")
+    known = _targets.get(_find(target_group_arn), {})
+    if target_id not in known:
+        raise KeyError(f"{target_id} was never registered with {target_group_arn}")
+    known[target_id].in_flight = requests
+
+
+def in_flight(target_group: FakeTargetGroup, target_id: str) -> bool:
+    """Whether a deregistered target still answers requests; the deregistration delay cuts them off."""
+    target = _targets.get(target_group, {}).get(target_id)
+    return target is not None and target.in_flight > 0 and _draining(target_group, target_id)
 
 
 def install() -> None:
