@@ -74,6 +74,12 @@ def test_public_names_are_those_that_work_now() -> None:
     assert gpu_constructs.__all__ == sorted(
         [
             "Bootstrap",
+            "ServingRuntime",
+            "Scaling",
+            "Rollout",
+            "ModelSource",
+            "Listener",
+            "InferenceTier",
             "Capacity",
             "Checkpoints",
             "Efa",

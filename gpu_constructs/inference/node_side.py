@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 import jsii
-from aws_cdk import ArnFormat, IStableStringProducer, Lazy, Stack
+from aws_cdk import IStableStringProducer, Lazy, Stack
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
@@ -121,13 +121,7 @@ def grant(
         if queue.encryption_master_key:
             queue.encryption_master_key.grant_decrypt(role)
     if signals:
-        arn = stack.format_arn(
-            service="cloudformation",
-            resource="stack",
-            resource_name=f"{stack.stack_name}/*",
-            arn_format=ArnFormat.SLASH_RESOURCE_NAME,
-        )
-        _allow(role, permissions.SIGNAL_ACTIONS, arn)
+        _allow(role, permissions.SIGNAL_ACTIONS, stack.stack_id)
 
 
 def _grant_image(stack: Stack, role: iam.IGrantable, runtime: ServingRuntime) -> None:

@@ -300,6 +300,10 @@ class ServingRuntime:
         """
         return replace(self, warm_up=WarmUp(path=path, body=body))
 
+    def with_arguments(self, *arguments: str) -> ServingRuntime:
+        """Return it with further words of its command line, such as `"--max-model-len", "8192"` of vLLM."""
+        return replace(self, command=(*self.command, *arguments))
+
     def with_environment(self, environment: Mapping[str, str]) -> ServingRuntime:
         """Return it with further variables. They stand in user data: no place for secrets."""
         return replace(self, environment={**self.environment, **environment})

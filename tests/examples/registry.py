@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from aws_cdk import App, DefaultStackSynthesizer, Stack
+from aws_cdk import App, DefaultStackSynthesizer, Environment, Stack
 
 from examples.capacity_block import stack as capacity_block
+from examples.grpc import stack as grpc
 from examples.imported import stack as imported
+from examples.inference import stack as inference
+from examples.nlb import stack as nlb
 from examples.p3dn import stack as p3dn
 from examples.p6_b300 import stack as p6_b300
 from examples.private_only import stack as private_only
+from examples.queue_workers import stack as queue_workers
+from examples.serving_spot import stack as serving_spot
 from examples.spot import stack as spot
 from examples.training import stack as training
 
@@ -28,6 +33,11 @@ EXISTING = imported.Existing(
 )
 
 
+ENV = Environment(account="111111111111", region="us-east-1")
+CERTIFICATE = "arn:aws:acm:us-east-1:111111111111:certificate/00000000-0000-0000-0000-000000000000"
+REQUESTS = {"model_bucket": "team-models", "certificate_arn": CERTIFICATE, "domain_name": "api.example.com"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Example:
     """One example.
@@ -39,6 +49,7 @@ class Example:
         nodes: The nodes whose price its page has, as in "2 p4d.24xlarge".
         region: Where its instance types are, for cfn-lint.
         warnings: The codes of the warnings that it shows on purpose.
+        public: The logical ids of its load balancers that are reached from the internet.
     """
 
     folder: str
@@ -47,6 +58,7 @@ class Example:
     nodes: tuple[int, str] | None
     region: str = "us-east-1"
     warnings: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
 
     def build(self, context: dict[str, Any]) -> tuple[App, Stack]:
         """The stack in an app with the feature flags of cdk.json, and without the noise of bootstrap versions."""
@@ -104,5 +116,46 @@ EXAMPLES = [
         module=training,
         make=lambda app: training.TrainingStack(app, "TrainingStack"),
         nodes=(2, "p4d.24xlarge"),
+    ),
+    Example(
+        folder="inference",
+        module=inference,
+        make=lambda app: inference.InferenceStack(app, "InferenceStack"),
+        nodes=(1, "g5.xlarge"),
+        warnings=(
+            "Annotation::gpu-constructs:model-not-pinned",
+            "Annotation::gpu-constructs:requests-not-encrypted",
+        ),
+    ),
+    Example(
+        folder="serving_spot",
+        module=serving_spot,
+        make=lambda app: serving_spot.ServingSpotStack(app, "ServingSpotStack", env=ENV, **REQUESTS),
+        nodes=(2, "g5.xlarge"),
+        public=("ServingLoadBalancer5180B1F1",),
+    ),
+    Example(
+        folder="grpc",
+        module=grpc,
+        make=lambda app: grpc.GrpcStack(app, "GrpcStack", env=ENV, **REQUESTS),
+        nodes=(1, "g6.xlarge"),
+        public=("ServingLoadBalancer5180B1F1",),
+    ),
+    Example(
+        folder="queue_workers",
+        module=queue_workers,
+        make=lambda app: queue_workers.QueueWorkersStack(
+            app,
+            "QueueWorkersStack",
+            image="111111111111.dkr.ecr.us-east-1.amazonaws.com/worker:7",
+            model_bucket="team-models",
+        ),
+        nodes=(1, "g4dn.xlarge"),
+    ),
+    Example(
+        folder="nlb",
+        module=nlb,
+        make=lambda app: nlb.NlbStack(app, "NlbStack", model_bucket="team-models"),
+        nodes=(1, "g4dn.xlarge"),
     ),
 ]

@@ -51,9 +51,9 @@ def test_template(template: dict[str, Any], snapshot: SnapshotAssertion) -> None
     assert normalize(template) == snapshot.use_extension(JSONSnapshotExtension)
 
 
-def test_template_keeps_what_is_promised(template: dict[str, Any]) -> None:
+def test_template_keeps_what_is_promised(example: Example, template: dict[str, Any]) -> None:
     assert_efa_valid(template)
-    assert_no_public_address(template)
+    assert_no_public_address(template, but=example.public)
     assert_imdsv2(template)
     assert_encrypted_volumes(template)
     assert_retained(template, "AWS::S3::Bucket")

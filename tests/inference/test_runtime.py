@@ -71,4 +71,5 @@ def test_further_values_are_added_to_a_runtime() -> None:
     runtime = TENSORFLOW.with_warm_up("/v1/models/ranker:predict", '{"instances": [1]}').with_environment({"A": "b"})
     assert runtime.warm_up == WarmUp(path="/v1/models/ranker:predict", body='{"instances": [1]}')
     assert runtime.environment == {"MODEL_NAME": "ranker", "A": "b"}
+    assert VLLM.with_arguments("--max-model-len", "8192").command[-2:] == ("--max-model-len", "8192")
     assert TENSORFLOW.warm_up is None

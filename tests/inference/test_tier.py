@@ -86,7 +86,7 @@ def test_node_signals_the_group_of_its_own_stack(stack: Stack) -> None:
     make_tier(stack)
     (logical_id,) = resources(stack, "AWS::AutoScaling::AutoScalingGroup")
     assert (_serving(stack)["signal_stack"], _serving(stack)["signal_resource"]) == ("Stack", logical_id)
-    assert ":stack/Stack/*" in _allowed(stack, "cloudformation:SignalResource")
+    assert _allowed(stack, "cloudformation:SignalResource") == '[{"Ref": "AWS::StackId"}]'
 
 
 def test_empty_group_is_not_waited_for(stack: Stack) -> None:
@@ -354,7 +354,7 @@ def test_user_data_that_is_too_long_is_refused(stack: Stack) -> None:
 
 
 def test_longest_texts_of_a_server_fit_into_user_data(stack: Stack) -> None:
-    """With as many types as are ever mixed."""
+    """With several types, whose facts are in them, too."""
     types = ["g5.xlarge", "g5.2xlarge", "g5.4xlarge", "g6.xlarge", "g6.2xlarge", "g6.4xlarge"]
     make_tier(stack, instance_types=types, runtime=ServingRuntime.triton(IMAGE).with_environment({"LONG": "x" * 7800}))
     encoded = only(stack, "AWS::EC2::LaunchTemplate")["Properties"]["LaunchTemplateData"]["UserData"]["Fn::Base64"]

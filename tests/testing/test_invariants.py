@@ -168,6 +168,11 @@ def test_public_address_is_found(template: dict[str, Any], broken: Break, messag
         assert_no_public_address(template)
 
 
+def test_load_balancer_that_is_named_may_be_reached_from_the_internet(template: dict[str, Any]) -> None:
+    template["Resources"]["X"] = {"Type": "AWS::ElasticLoadBalancingV2::LoadBalancer", "Properties": {}}
+    assert_no_public_address(template, but=["X"])
+
+
 def test_imdsv1_is_found(template: dict[str, Any]) -> None:
     _data(template)["MetadataOptions"]["HttpTokens"] = "optional"
     with pytest.raises(AssertionError, match="HttpTokens is optional"):

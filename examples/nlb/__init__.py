@@ -1,0 +1,1 @@
+"""A Network Load Balancer."""

@@ -1,0 +1,1 @@
+"""An inference tier on spot, with a base on demand."""
