@@ -12,15 +12,35 @@ from gpu_constructs.local.services import (
     cloudformation,
     cloudwatch,
     ec2,
+    ecr,
     elbv2,
     fsx,
     iam,
     s3,
+    secrets_manager,
     sns,
+    sqs,
     ssm,
+    wafv2,
 )
 
-_SERVICES = (acm, cloudformation, ec2, autoscaling, elbv2, fsx, iam, s3, cloudwatch, sns, ssm)
+_SERVICES = (
+    acm,
+    cloudformation,
+    ec2,
+    ecr,
+    autoscaling,
+    elbv2,
+    fsx,
+    iam,
+    s3,
+    secrets_manager,
+    cloudwatch,
+    sns,
+    sqs,
+    ssm,
+    wafv2,
+)
 
 
 @cache

@@ -1,7 +1,8 @@
-"""CloudWatch of the local AWS: alarms from CloudFormation."""
+"""CloudWatch of the local AWS: alarms and dashboards from CloudFormation."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from moto.cloudwatch.models import Dimension, Metric, MetricDataQuery, MetricStat, cloudwatch_backends
@@ -73,6 +74,36 @@ class CompositeAlarmResource(_Alarm):
     """AWS::CloudWatch::CompositeAlarm."""
 
     TYPE = "AWS::CloudWatch::CompositeAlarm"
+
+
+class DashboardResource(LocalResource):
+    """AWS::CloudWatch::Dashboard; moto gives one without a name another at each change."""
+
+    TYPE = "AWS::CloudWatch::Dashboard"
+
+    def create(self, name: str, properties: dict[str, Any]) -> None:
+        self.physical_resource_id = properties.get("DashboardName") or name
+        self.update(properties)
+
+    def update(self, properties: dict[str, Any]) -> None:
+        """In place, but for its name.
+
+        Raises:
+            ValueError: The body is not JSON.
+        """
+        body = properties["DashboardBody"]
+        json.loads(body)
+        name = properties.get("DashboardName") or self.physical_resource_id
+        if name != self.physical_resource_id:
+            self.delete()
+        self.physical_resource_id = name
+        self._backend().put_dashboard(name=name, body=body)
+
+    def delete(self, *_: str) -> None:
+        self._backend().delete_dashboards([self.physical_resource_id])
+
+    def _backend(self) -> Any:
+        return cloudwatch_backends[self.account_id][self.region]
 
 
 def _query(query: dict[str, Any]) -> MetricDataQuery:

@@ -74,6 +74,12 @@ def acm(aws: None, clients: Callable[[str], Any]) -> Any:
 
 
 @pytest.fixture
+def of(aws: None, clients: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A client of any service, by boto3's name."""
+    return clients
+
+
+@pytest.fixture
 def cloudformation(aws: None, clients: Callable[[str], CloudFormationClient]) -> CloudFormationClient:
     return clients("cloudformation")
 
