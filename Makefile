@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOG := $(VENV)/install.log
-STACKS ?= TrainingStack
+STACKS ?= TrainingStack InferenceStack
 
 # The first of these that is new enough. Another one: make PYTHON=/path/to/python3.12 demo
 CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python3.10 python
@@ -30,7 +30,7 @@ help: ## List the commands
 	while IFS='|' read -r name what; do printf '%-24s%s\n' "$$name" "$$what"; done
 
 .PHONY: demo
-demo: $(READY) ## Deploy TrainingStack into a local AWS, boot its nodes, remove it all (no AWS account needed)
+demo: $(READY) ## Deploy both stacks into a local AWS, boot their nodes, remove them (no AWS account needed)
 	@gpu-constructs local demo $(STACKS)
 
 .PHONY: test

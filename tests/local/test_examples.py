@@ -21,11 +21,20 @@ class Example:
     context: tuple[str, ...] = ()
 
 
+REQUESTS = (
+    "model_bucket=team-models",
+    "certificate_arn=arn:aws:acm:us-east-1:111111111111:certificate/00000000-0000-0000-0000-000000000000",
+    "domain_name=api.example.com",
+)
 EXAMPLES = [
     Example("p3dn", "P3dnStack"),
     Example("p6_b300", "B300Stack"),
     Example("private_only", "PrivateTrainingStack"),
     Example("spot", "SpotStack"),
+    Example("serving_spot", "ServingSpotStack", REQUESTS),
+    Example("grpc", "GrpcStack", REQUESTS),
+    Example("queue_workers", "QueueWorkersStack", ("image=registry.example.com/worker:7", "model_bucket=team-models")),
+    Example("nlb", "NlbStack", ("model_bucket=team-models",)),
     Example(
         "capacity_block",
         "CapacityBlockStack",
