@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
+from gpu_constructs.local import report_serving
 from gpu_constructs.local.process import LocalAws
 
 Rows = list[tuple[str, ...]]
@@ -178,6 +179,7 @@ _SECTIONS: tuple[tuple[str, str, tuple[str, ...], Callable[[Client, list[str]], 
         ("name or node", "size or type", "zone", "state"),
         _groups,
     ),
+    *report_serving.SECTIONS,
     ("AWS::FSx::FileSystem", "File system", ("id", "type", "capacity", "mounted from"), _file_systems),
     ("AWS::S3::Bucket", "Buckets", ("name", "encryption"), _buckets),
     ("AWS::IAM::Role", "Roles", ("name", "managed policies", "own policies"), _roles),

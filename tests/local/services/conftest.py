@@ -85,7 +85,7 @@ def cloudformation(aws: None, clients: Callable[[str], CloudFormationClient]) ->
 
 
 @pytest.fixture
-def a_stack(cloudformation: CloudFormationClient) -> DeployedStack:
+def deployed(cloudformation: CloudFormationClient) -> DeployedStack:
     """A stack not created yet."""
     return DeployedStack(cloudformation)
 

@@ -29,33 +29,33 @@ def redrive(count: int) -> dict[str, Any]:
     return {"deadLetterTargetArn": {"Fn::GetAtt": ["Dead", "Arn"]}, "maxReceiveCount": count}
 
 
-def test_a_queue_is_created_whole_and_changes_in_place(a_stack: DeployedStack, of: Client) -> None:
+def test_a_queue_is_created_whole_and_changes_in_place(deployed: DeployedStack, of: Client) -> None:
     statement = {"Effect": "Deny", "Principal": "*", "Action": "sqs:*", "Resource": "*"}
     policy = {"Queues": [{"Ref": "Queue"}], "PolicyDocument": {"Version": "2012-10-17", "Statement": [statement]}}
     others = {"Dead": queue(), "Policy": {"Type": "AWS::SQS::QueuePolicy", "Properties": policy}}
     outputs = {"Url": {"Ref": "Queue"}, "Name": {"Fn::GetAtt": ["Queue", "QueueName"]}}
-    a_stack.deploy(
+    deployed.deploy(
         outputs,
         Queue=queue(VisibilityTimeout=900, RedrivePolicy=redrive(3), SqsManagedSseEnabled=True),
         **others,
     )
-    url = a_stack.outputs()["Url"]
+    url = deployed.outputs()["Url"]
     found = attributes(of, url)
     assert found["VisibilityTimeout"] == "900"
     assert json.loads(found["RedrivePolicy"])["maxReceiveCount"] == 3
     assert found["SqsManagedSseEnabled"] == "true"
-    assert found["QueueArn"].endswith(a_stack.outputs()["Name"])
+    assert found["QueueArn"].endswith(deployed.outputs()["Name"])
     of("sqs").send_message(QueueUrl=url, MessageBody="a request")
 
-    a_stack.deploy(outputs, Queue=queue(RedrivePolicy=redrive(5), KmsMasterKeyId="alias/aws/sqs"), **others)
+    deployed.deploy(outputs, Queue=queue(RedrivePolicy=redrive(5), KmsMasterKeyId="alias/aws/sqs"), **others)
 
-    assert a_stack.outputs()["Url"] == url
+    assert deployed.outputs()["Url"] == url
     found = attributes(of, url)
     assert (found["VisibilityTimeout"], found["ApproximateNumberOfMessages"]) == ("30", "1")
     assert json.loads(found["RedrivePolicy"])["maxReceiveCount"] == 5
     assert found["KmsMasterKeyId"] == "alias/aws/sqs"
     assert "Policy" in found
-    assert a_stack.delete() == "DELETE_COMPLETE"
+    assert deployed.delete() == "DELETE_COMPLETE"
     assert of("sqs").list_queues().get("QueueUrls", []) == []
 
 
@@ -63,31 +63,33 @@ def test_a_queue_is_created_whole_and_changes_in_place(a_stack: DeployedStack, o
     ("properties", "message"),
     [({"VisibilityTimeout": 43201}, "VisibilityTimeout"), ({"MessageRetentionPeriod": 59}, "MessageRetentionPeriod")],
 )
-def test_a_queue_that_aws_refuses(a_stack: DeployedStack, properties: dict[str, Any], message: str) -> None:
-    assert a_stack.deploy(Queue=queue(**properties)) == "ROLLBACK_COMPLETE"
-    assert f"Invalid value for the parameter {message}" in a_stack.reasons()[0]
+def test_a_queue_that_aws_refuses(deployed: DeployedStack, properties: dict[str, Any], message: str) -> None:
+    assert deployed.deploy(Queue=queue(**properties)) == "ROLLBACK_COMPLETE"
+    assert f"Invalid value for the parameter {message}" in deployed.reasons()[0]
 
 
-def test_a_secret_is_made_kept_and_deleted(a_stack: DeployedStack, of: Client) -> None:
+def test_a_secret_is_made_kept_and_deleted(deployed: DeployedStack, of: Client) -> None:
     made = {"PasswordLength": 20, "SecretStringTemplate": '{"user": "models"}', "GenerateStringKey": "token"}
 
     def secret(**more: Any) -> dict[str, Any]:
         return {"Type": "AWS::SecretsManager::Secret", "Properties": {"GenerateSecretString": made, **more}}
 
     def value() -> Any:
-        return json.loads(of("secretsmanager").get_secret_value(SecretId=a_stack.physical_id("Secret"))["SecretString"])
+        return json.loads(
+            of("secretsmanager").get_secret_value(SecretId=deployed.physical_id("Secret"))["SecretString"]
+        )
 
-    a_stack.deploy(Secret=secret())
+    deployed.deploy(Secret=secret())
     first = value()
     assert first["user"] == "models"
     assert len(first["token"]) == 20
-    a_stack.deploy(Secret=secret(Description="of the models"))
+    deployed.deploy(Secret=secret(Description="of the models"))
     assert value() == first
-    assert a_stack.delete() == "DELETE_COMPLETE"
+    assert deployed.delete() == "DELETE_COMPLETE"
     assert of("secretsmanager").list_secrets()["SecretList"] == []
 
 
-def test_a_repository_has_its_policies_and_keeps_its_images(a_stack: DeployedStack, of: Client) -> None:
+def test_a_repository_has_its_policies_and_keeps_its_images(deployed: DeployedStack, of: Client) -> None:
     rule = {
         "rulePriority": 1,
         "selection": {"tagStatus": "any", "countType": "imageCountMoreThan", "countNumber": 5},
@@ -99,36 +101,36 @@ def test_a_repository_has_its_policies_and_keeps_its_images(a_stack: DeployedSta
         return {"Type": "AWS::ECR::Repository", "Properties": {"LifecyclePolicy": lifecycle, **more}}
 
     outputs = {"Uri": {"Fn::GetAtt": ["Images", "RepositoryUri"]}}
-    a_stack.deploy(outputs, Images=repository(ImageScanningConfiguration={"ScanOnPush": True}))
-    name = a_stack.physical_id("Images")
+    deployed.deploy(outputs, Images=repository(ImageScanningConfiguration={"ScanOnPush": True}))
+    name = deployed.physical_id("Images")
     [found] = of("ecr").describe_repositories()["repositories"]
     assert found["imageScanningConfiguration"] == {"scanOnPush": True}
-    assert found["repositoryUri"] == a_stack.outputs()["Uri"]
+    assert found["repositoryUri"] == deployed.outputs()["Uri"]
     assert of("ecr").get_lifecycle_policy(repositoryName=name)["lifecyclePolicyText"]
     of("ecr").put_image(repositoryName=name, imageManifest=MANIFEST, imageTag="one")
 
-    a_stack.deploy(outputs, Images=repository(ImageTagMutability="IMMUTABLE"))
+    deployed.deploy(outputs, Images=repository(ImageTagMutability="IMMUTABLE"))
     [found] = of("ecr").describe_repositories()["repositories"]
     assert (found["repositoryName"], found["imageTagMutability"]) == (name, "IMMUTABLE")
-    assert a_stack.delete() == "DELETE_FAILED"
-    assert "still contains images" in a_stack.reasons("DELETE_FAILED")[0]
+    assert deployed.delete() == "DELETE_FAILED"
+    assert "still contains images" in deployed.reasons("DELETE_FAILED")[0]
 
 
-def test_a_dashboard_changes_in_place(a_stack: DeployedStack, of: Client) -> None:
+def test_a_dashboard_changes_in_place(deployed: DeployedStack, of: Client) -> None:
     def dashboard(title: str) -> dict[str, Any]:
         return {"Type": "AWS::CloudWatch::Dashboard", "Properties": {"DashboardBody": json.dumps({"title": title})}}
 
-    a_stack.deploy(Dashboard=dashboard("before"))
-    name = a_stack.physical_id("Dashboard")
-    a_stack.deploy(Dashboard=dashboard("after"))
-    assert a_stack.physical_id("Dashboard") == name
+    deployed.deploy(Dashboard=dashboard("before"))
+    name = deployed.physical_id("Dashboard")
+    deployed.deploy(Dashboard=dashboard("after"))
+    assert deployed.physical_id("Dashboard") == name
     assert "after" in of("cloudwatch").get_dashboard(DashboardName=name)["DashboardBody"]
-    a_stack.delete()
+    deployed.delete()
     assert of("cloudwatch").list_dashboards()["DashboardEntries"] == []
 
 
 def test_a_web_acl_is_recorded_in_front_of_an_application_load_balancer(
-    a_stack: DeployedStack, of: Client, subnets: list[str]
+    deployed: DeployedStack, of: Client, subnets: list[str]
 ) -> None:
     made = of("wafv2").create_web_acl(
         Name="front",
@@ -139,16 +141,16 @@ def test_a_web_acl_is_recorded_in_front_of_an_application_load_balancer(
     acl = made["Summary"]["ARN"]
     properties = {"ResourceArn": {"Ref": "Balancer"}, "WebACLArn": acl}
     association = {"Type": "AWS::WAFv2::WebACLAssociation", "Properties": properties}
-    a_stack.deploy(Balancer=balancer(subnets), Association=association)
+    deployed.deploy(Balancer=balancer(subnets), Association=association)
 
-    arn = a_stack.physical_id("Balancer")
+    arn = deployed.physical_id("Balancer")
     assert of("wafv2").get_web_acl_for_resource(ResourceArn=arn)["WebACL"]["ARN"] == acl
-    a_stack.deploy(Balancer=balancer(subnets))
+    deployed.deploy(Balancer=balancer(subnets))
     assert not of("wafv2").get_web_acl_for_resource(ResourceArn=arn).get("WebACL")
 
 
-def test_a_web_acl_in_front_of_a_network_load_balancer_is_refused(a_stack: DeployedStack, subnets: list[str]) -> None:
+def test_a_web_acl_in_front_of_a_network_load_balancer_is_refused(deployed: DeployedStack, subnets: list[str]) -> None:
     properties = {"ResourceArn": {"Ref": "Balancer"}, "WebACLArn": ACL}
     association = {"Type": "AWS::WAFv2::WebACLAssociation", "Properties": properties}
-    a_stack.deploy(Balancer=balancer(subnets, Type="network"), Association=association)
-    assert a_stack.reasons() == ["A web ACL can be associated with application load balancers only"]
+    deployed.deploy(Balancer=balancer(subnets, Type="network"), Association=association)
+    assert deployed.reasons() == ["A web ACL can be associated with application load balancers only"]

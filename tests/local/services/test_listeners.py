@@ -37,12 +37,12 @@ def only_listener(client: ElasticLoadBalancingv2Client, stack: DeployedStack) ->
 
 
 def test_https_has_its_certificate_and_its_policy_and_http_leads_there(
-    a_stack: DeployedStack,
+    deployed: DeployedStack,
     load_balancing: ElasticLoadBalancingv2Client,
     acm: Any,
     front: dict[str, Any],
 ) -> None:
-    status = a_stack.deploy(
+    status = deployed.deploy(
         {"Arn": {"Fn::GetAtt": ["Listener", "ListenerArn"]}},
         **front,
         Cert=CERTIFICATE,
@@ -51,12 +51,12 @@ def test_https_has_its_certificate_and_its_policy_and_http_leads_there(
     )
 
     assert status == "CREATE_COMPLETE"
-    found, certificate = only_listener(load_balancing, a_stack), a_stack.physical_id("Cert")
+    found, certificate = only_listener(load_balancing, deployed), deployed.physical_id("Cert")
     assert (found["Port"], found["Protocol"], found["SslPolicy"]) == (443, "HTTPS", POLICY)
     assert found["Certificates"] == [{"CertificateArn": certificate}]
-    assert a_stack.outputs() == {"Arn": found["ListenerArn"]}
+    assert deployed.outputs() == {"Arn": found["ListenerArn"]}
     assert acm.describe_certificate(CertificateArn=certificate)["Certificate"]["Status"] == "ISSUED"
-    [plain] = load_balancing.describe_listeners(ListenerArns=[a_stack.physical_id("Plain")])["Listeners"]
+    [plain] = load_balancing.describe_listeners(ListenerArns=[deployed.physical_id("Plain")])["Listeners"]
     assert "SslPolicy" not in plain
     assert plain["DefaultActions"][0]["RedirectConfig"] == {
         "Protocol": "HTTPS",
@@ -69,57 +69,57 @@ def test_https_has_its_certificate_and_its_policy_and_http_leads_there(
 
 
 def test_weights_change_in_place(
-    a_stack: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, front: dict[str, Any]
+    deployed: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, front: dict[str, Any]
 ) -> None:
-    a_stack.deploy(**front, Listener=listener(forward(("Blue", 100), ("Green", 0))))
-    arn = a_stack.physical_id("Listener")
-    a_stack.deploy(**front, Listener=listener(forward(("Blue", 90), ("Green", 10)), Port=8080))
+    deployed.deploy(**front, Listener=listener(forward(("Blue", 100), ("Green", 0))))
+    arn = deployed.physical_id("Listener")
+    deployed.deploy(**front, Listener=listener(forward(("Blue", 90), ("Green", 10)), Port=8080))
 
-    assert a_stack.physical_id("Listener") == arn
-    found = only_listener(load_balancing, a_stack)
+    assert deployed.physical_id("Listener") == arn
+    found = only_listener(load_balancing, deployed)
     assert found["Port"] == 8080
     config = found["DefaultActions"][0]["ForwardConfig"]
     assert [group["Weight"] for group in config["TargetGroups"]] == [90, 10]
     assert config["TargetGroupStickinessConfig"] == {"Enabled": False}
-    green = load_balancing.describe_target_groups(TargetGroupArns=[a_stack.physical_id("Green")])["TargetGroups"][0]
-    assert green["LoadBalancerArns"] == [a_stack.physical_id("Balancer")]
+    green = load_balancing.describe_target_groups(TargetGroupArns=[deployed.physical_id("Green")])["TargetGroups"][0]
+    assert green["LoadBalancerArns"] == [deployed.physical_id("Balancer")]
 
 
 def test_rules_come_in_order_of_their_priority_with_their_conditions(
-    a_stack: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, front: dict[str, Any]
+    deployed: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, front: dict[str, Any]
 ) -> None:
     resources = {**front, "Listener": listener(FIXED)}
-    a_stack.deploy(
+    deployed.deploy(
         {"Rule": {"Fn::GetAtt": ["Canary", "RuleArn"]}},
         **resources,
         Api=rule(20, [PATH], forward(("Blue", 9), ("Green", 1))),
         Canary=rule(10, [HEADER, SOURCE], forward(("Green", 1))),
     )
-    canary = a_stack.physical_id("Canary")
-    assert a_stack.outputs() == {"Rule": canary}
+    canary = deployed.physical_id("Canary")
+    assert deployed.outputs() == {"Rule": canary}
 
-    rules = load_balancing.describe_rules(ListenerArn=a_stack.physical_id("Listener"))["Rules"]
+    rules = load_balancing.describe_rules(ListenerArn=deployed.physical_id("Listener"))["Rules"]
     assert [found["Priority"] for found in rules] == ["10", "20", "default"]
     assert rules[0]["Conditions"] == [HEADER, SOURCE]
     assert rules[1]["Conditions"] == [PATH]
 
-    a_stack.deploy(
+    deployed.deploy(
         **resources,
         Api=rule(20, [PATH], FIXED),
         Canary=rule(30, [HEADER], forward(("Green", 1))),
     )
-    rules = load_balancing.describe_rules(ListenerArn=a_stack.physical_id("Listener"))["Rules"]
+    rules = load_balancing.describe_rules(ListenerArn=deployed.physical_id("Listener"))["Rules"]
     assert [found["Priority"] for found in rules] == ["20", "30", "default"]
     assert rules[0]["Actions"][0]["Type"] == "fixed-response"
     assert (rules[1]["RuleArn"], rules[1]["Conditions"]) == (canary, [HEADER])
 
 
 def test_a_rule_that_is_gone_from_the_template_is_gone(
-    a_stack: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, front: dict[str, Any]
+    deployed: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, front: dict[str, Any]
 ) -> None:
-    a_stack.deploy(**front, Listener=listener(FIXED), Api=rule(1, [PATH], forward(("Blue", 1))))
-    a_stack.deploy(**front, Listener=listener(FIXED))
-    rules = load_balancing.describe_rules(ListenerArn=a_stack.physical_id("Listener"))["Rules"]
+    deployed.deploy(**front, Listener=listener(FIXED), Api=rule(1, [PATH], forward(("Blue", 1))))
+    deployed.deploy(**front, Listener=listener(FIXED))
+    rules = load_balancing.describe_rules(ListenerArn=deployed.physical_id("Listener"))["Rules"]
     assert [found["Priority"] for found in rules] == ["default"]
 
 
@@ -140,23 +140,23 @@ def test_a_rule_that_is_gone_from_the_template_is_gone(
     ],
 )
 def test_a_listener_that_aws_refuses(
-    a_stack: DeployedStack, front: dict[str, Any], properties: dict[str, Any], message: str
+    deployed: DeployedStack, front: dict[str, Any], properties: dict[str, Any], message: str
 ) -> None:
-    status = a_stack.deploy(**front, Cert=CERTIFICATE, Listener=listener(FIXED, **properties))
+    status = deployed.deploy(**front, Cert=CERTIFICATE, Listener=listener(FIXED, **properties))
     assert status == "ROLLBACK_COMPLETE"
-    assert message in a_stack.reasons()[0]
+    assert message in deployed.reasons()[0]
 
 
-def test_a_certificate_of_elsewhere_is_taken_to_be_there(a_stack: DeployedStack, front: dict[str, Any]) -> None:
+def test_a_certificate_of_elsewhere_is_taken_to_be_there(deployed: DeployedStack, front: dict[str, Any]) -> None:
     elsewhere = [{"CertificateArn": "arn:aws:acm:us-east-1:210987654321:certificate/elsewhere"}]
     assert (
-        a_stack.deploy(**front, Listener=listener(FIXED, **{**SECURE, "Certificates": elsewhere})) == "CREATE_COMPLETE"
+        deployed.deploy(**front, Listener=listener(FIXED, **{**SECURE, "Certificates": elsewhere})) == "CREATE_COMPLETE"
     )
 
 
-def test_a_port_is_taken_once(a_stack: DeployedStack, front: dict[str, Any]) -> None:
-    a_stack.deploy(**front, Listener=listener(FIXED), Second=listener(FIXED))
-    assert a_stack.reasons()[0] == "A listener with the specified port already exists."
+def test_a_port_is_taken_once(deployed: DeployedStack, front: dict[str, Any]) -> None:
+    deployed.deploy(**front, Listener=listener(FIXED), Second=listener(FIXED))
+    assert deployed.reasons()[0] == "A listener with the specified port already exists."
 
 
 @pytest.mark.parametrize(
@@ -171,18 +171,18 @@ def test_a_port_is_taken_once(a_stack: DeployedStack, front: dict[str, Any]) -> 
     ],
 )
 def test_a_rule_that_aws_refuses(
-    a_stack: DeployedStack,
+    deployed: DeployedStack,
     front: dict[str, Any],
     priority: int,
     conditions: list[dict[str, Any]],
     actions: list[dict[str, Any]],
     message: str,
 ) -> None:
-    status = a_stack.deploy(**front, Listener=listener(FIXED), Rule=rule(priority, conditions, actions))
+    status = deployed.deploy(**front, Listener=listener(FIXED), Rule=rule(priority, conditions, actions))
     assert status == "ROLLBACK_COMPLETE"
-    assert message in a_stack.reasons()[0]
+    assert message in deployed.reasons()[0]
 
 
-def test_two_rules_of_one_priority_are_refused(a_stack: DeployedStack, front: dict[str, Any]) -> None:
-    a_stack.deploy(**front, Listener=listener(FIXED), One=rule(1, [PATH], FIXED), Two=rule(1, [HEADER], FIXED))
-    assert len(a_stack.reasons()) == 1
+def test_two_rules_of_one_priority_are_refused(deployed: DeployedStack, front: dict[str, Any]) -> None:
+    deployed.deploy(**front, Listener=listener(FIXED), One=rule(1, [PATH], FIXED), Two=rule(1, [HEADER], FIXED))
+    assert len(deployed.reasons()) == 1

@@ -34,21 +34,21 @@ def described(client: ElasticLoadBalancingv2Client, arn: str) -> Any:
 
 
 def test_an_application_load_balancer_is_created_whole(
-    a_stack: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, subnets: list[str]
+    deployed: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, subnets: list[str]
 ) -> None:
     outputs = {
         name: {"Fn::GetAtt": ["Balancer", name]}
         for name in ("DNSName", "LoadBalancerArn", "LoadBalancerFullName", "LoadBalancerName", "CanonicalHostedZoneID")
     }
     groups = {"Fn::Join": [",", {"Fn::GetAtt": ["Balancer", "SecurityGroups"]}]}
-    status = a_stack.deploy(
+    status = deployed.deploy(
         {**outputs, "Groups": groups},
         Balancer=balancer(subnets, {"idle_timeout.timeout_seconds": "600", "routing.http2.enabled": "true"}),
     )
 
     assert status == "CREATE_COMPLETE"
-    arn = a_stack.physical_id("Balancer")
-    found, given = described(load_balancing, arn), a_stack.outputs()
+    arn = deployed.physical_id("Balancer")
+    found, given = described(load_balancing, arn), deployed.outputs()
     assert (found["Type"], found["Scheme"], found["State"]["Code"]) == ("application", "internal", "active")
     assert given["LoadBalancerArn"] == arn
     assert given["LoadBalancerFullName"] == arn.split(":loadbalancer/")[1]
@@ -63,10 +63,10 @@ def test_an_application_load_balancer_is_created_whole(
 
 
 def test_a_network_load_balancer_has_security_groups_and_its_own_names(
-    a_stack: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, ec2: EC2Client, subnets: list[str], vpc: str
+    deployed: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, ec2: EC2Client, subnets: list[str], vpc: str
 ) -> None:
     group = ec2.create_security_group(GroupName="front", Description="front", VpcId=vpc)["GroupId"]
-    a_stack.deploy(
+    deployed.deploy(
         Balancer=balancer(
             subnets[:1], {"load_balancing.cross_zone.enabled": "true"}, Type="network", SecurityGroups=[group]
         ),
@@ -74,36 +74,36 @@ def test_a_network_load_balancer_has_security_groups_and_its_own_names(
         Listener=listener(forward(("Targets", 1)), Protocol="TCP"),
     )
 
-    arn = a_stack.physical_id("Balancer")
+    arn = deployed.physical_id("Balancer")
     found = described(load_balancing, arn)
     assert ":loadbalancer/net/" in arn
     assert found["SecurityGroups"] == [group]
     assert found["DNSName"].endswith(".elb.us-east-1.amazonaws.com")
     assert attributes(load_balancing, arn)["load_balancing.cross_zone.enabled"] == "true"
-    targets = described(load_balancing, a_stack.physical_id("Targets"))
+    targets = described(load_balancing, deployed.physical_id("Targets"))
     assert targets["Matcher"] == {"HttpCode": "200-399"}
     assert targets["LoadBalancerArns"] == [arn]
 
 
 def test_a_load_balancer_changes_in_place_and_what_is_no_longer_said_goes_back(
-    a_stack: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, ec2: EC2Client, subnets: list[str], vpc: str
+    deployed: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, ec2: EC2Client, subnets: list[str], vpc: str
 ) -> None:
     group = ec2.create_security_group(GroupName="front", Description="front", VpcId=vpc)["GroupId"]
-    a_stack.deploy(Balancer=balancer(subnets, {"idle_timeout.timeout_seconds": "600"}))
-    arn = a_stack.physical_id("Balancer")
+    deployed.deploy(Balancer=balancer(subnets, {"idle_timeout.timeout_seconds": "600"}))
+    arn = deployed.physical_id("Balancer")
 
     changed = balancer(subnets, {"deletion_protection.enabled": "true"}, SecurityGroups=[group])
-    assert a_stack.deploy(Balancer=changed) == "UPDATE_COMPLETE"
+    assert deployed.deploy(Balancer=changed) == "UPDATE_COMPLETE"
 
-    assert a_stack.physical_id("Balancer") == arn
+    assert deployed.physical_id("Balancer") == arn
     assert described(load_balancing, arn)["SecurityGroups"] == [group]
     assert attributes(load_balancing, arn)["idle_timeout.timeout_seconds"] == "60"
-    assert a_stack.delete() == "DELETE_FAILED"
-    assert "deletion protection is enabled" in a_stack.reasons("DELETE_FAILED")[0]
+    assert deployed.delete() == "DELETE_FAILED"
+    assert "deletion protection is enabled" in deployed.reasons("DELETE_FAILED")[0]
     load_balancing.modify_load_balancer_attributes(
         LoadBalancerArn=arn, Attributes=[{"Key": "deletion_protection.enabled", "Value": "false"}]
     )
-    assert a_stack.delete() == "DELETE_COMPLETE"
+    assert deployed.delete() == "DELETE_COMPLETE"
     assert load_balancing.describe_load_balancers()["LoadBalancers"] == []
 
 
@@ -118,27 +118,27 @@ def test_a_load_balancer_changes_in_place_and_what_is_no_longer_said_goes_back(
     ],
 )
 def test_a_load_balancer_that_aws_refuses(
-    a_stack: DeployedStack,
+    deployed: DeployedStack,
     load_balancing: ElasticLoadBalancingv2Client,
     subnets: list[str],
     given: dict[str, str],
     properties: dict[str, Any],
     message: str,
 ) -> None:
-    assert a_stack.deploy(Balancer=balancer(subnets, given, **properties)) == "ROLLBACK_COMPLETE"
-    assert message in a_stack.reasons()[0]
+    assert deployed.deploy(Balancer=balancer(subnets, given, **properties)) == "ROLLBACK_COMPLETE"
+    assert message in deployed.reasons()[0]
     assert load_balancing.describe_load_balancers()["LoadBalancers"] == []
 
 
-def test_an_application_load_balancer_needs_two_zones(a_stack: DeployedStack, subnets: list[str]) -> None:
-    a_stack.deploy(Balancer=balancer(subnets[:1]))
-    assert a_stack.reasons() == ["At least two subnets in two different Availability Zones must be specified"]
+def test_an_application_load_balancer_needs_two_zones(deployed: DeployedStack, subnets: list[str]) -> None:
+    deployed.deploy(Balancer=balancer(subnets[:1]))
+    assert deployed.reasons() == ["At least two subnets in two different Availability Zones must be specified"]
 
 
 def test_a_grpc_target_group_is_created_whole(
-    a_stack: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, subnets: list[str], vpc: str
+    deployed: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, subnets: list[str], vpc: str
 ) -> None:
-    a_stack.deploy(
+    deployed.deploy(
         {name: {"Fn::GetAtt": ["Targets", name]} for name in ("TargetGroupFullName", "TargetGroupName")},
         Balancer=balancer(subnets),
         Targets=target_group(
@@ -157,29 +157,29 @@ def test_a_grpc_target_group_is_created_whole(
         Listener=listener(forward(("Targets", 1))),
     )
 
-    arn = a_stack.physical_id("Targets")
+    arn = deployed.physical_id("Targets")
     found = described(load_balancing, arn)
     assert found["ProtocolVersion"] == "GRPC"
     assert found["Matcher"] == {"GrpcCode": "0-99"}
     assert found["HealthCheckPath"] == "/AWS.ALB/healthcheck"
     assert (found["HealthyThresholdCount"], found["UnhealthyThresholdCount"]) == (2, 3)
-    assert found["LoadBalancerArns"] == [a_stack.physical_id("Balancer")]
+    assert found["LoadBalancerArns"] == [deployed.physical_id("Balancer")]
     assert attributes(load_balancing, arn)["deregistration_delay.timeout_seconds"] == "3600"
     assert attributes(load_balancing, arn)["load_balancing.algorithm.type"] == "least_outstanding_requests"
-    assert a_stack.outputs()["TargetGroupFullName"] == arn.rpartition(":")[2]
+    assert deployed.outputs()["TargetGroupFullName"] == arn.rpartition(":")[2]
 
 
 def test_health_checks_and_attributes_change_in_place(
-    a_stack: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, vpc: str
+    deployed: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, vpc: str
 ) -> None:
-    a_stack.deploy(
+    deployed.deploy(
         Targets=target_group(vpc, {"slow_start.duration_seconds": "60"}, HealthCheckPath="/a", HealthyThresholdCount=2)
     )
-    arn = a_stack.physical_id("Targets")
+    arn = deployed.physical_id("Targets")
 
-    a_stack.deploy(Targets=target_group(vpc, HealthCheckPath="/b", Matcher={"HttpCode": "200-299"}))
+    deployed.deploy(Targets=target_group(vpc, HealthCheckPath="/b", Matcher={"HttpCode": "200-299"}))
 
-    assert a_stack.physical_id("Targets") == arn
+    assert deployed.physical_id("Targets") == arn
     found = described(load_balancing, arn)
     assert (found["HealthCheckPath"], found["HealthyThresholdCount"]) == ("/b", 5)
     assert found["Matcher"] == {"HttpCode": "200-299"}
@@ -187,26 +187,26 @@ def test_health_checks_and_attributes_change_in_place(
 
 
 def test_another_port_makes_another_target_group_and_the_listener_follows(
-    a_stack: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, subnets: list[str], vpc: str
+    deployed: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, subnets: list[str], vpc: str
 ) -> None:
     others = {"Balancer": balancer(subnets), "Listener": listener(forward(("Targets", 1)))}
-    a_stack.deploy(Targets=target_group(vpc), **others)
-    before, front = a_stack.physical_id("Targets"), a_stack.physical_id("Listener")
+    deployed.deploy(Targets=target_group(vpc), **others)
+    before, front = deployed.physical_id("Targets"), deployed.physical_id("Listener")
 
-    assert a_stack.deploy(Targets=target_group(vpc, Port=9000), **others) == "UPDATE_COMPLETE"
+    assert deployed.deploy(Targets=target_group(vpc, Port=9000), **others) == "UPDATE_COMPLETE"
 
-    after = a_stack.physical_id("Targets")
+    after = deployed.physical_id("Targets")
     assert after != before
-    assert a_stack.physical_id("Listener") == front
+    assert deployed.physical_id("Listener") == front
     [found] = load_balancing.describe_listeners(ListenerArns=[front])["Listeners"]
     assert found["DefaultActions"][0]["TargetGroupArn"] == after
     assert [group["TargetGroupArn"] for group in load_balancing.describe_target_groups()["TargetGroups"]] == [after]
 
 
-def test_what_has_a_name_of_its_own_is_not_replaced(a_stack: DeployedStack, vpc: str) -> None:
-    a_stack.deploy(Targets=target_group(vpc, Name="models"))
-    assert a_stack.deploy(Targets=target_group(vpc, Name="models", Port=9000)) == "UPDATE_ROLLBACK_COMPLETE"
-    assert "custom-named resource requires replacing" in a_stack.reasons("UPDATE_FAILED")[0]
+def test_what_has_a_name_of_its_own_is_not_replaced(deployed: DeployedStack, vpc: str) -> None:
+    deployed.deploy(Targets=target_group(vpc, Name="models"))
+    assert deployed.deploy(Targets=target_group(vpc, Name="models", Port=9000)) == "UPDATE_ROLLBACK_COMPLETE"
+    assert "custom-named resource requires replacing" in deployed.reasons("UPDATE_FAILED")[0]
 
 
 @pytest.mark.parametrize(
@@ -229,18 +229,18 @@ def test_what_has_a_name_of_its_own_is_not_replaced(a_stack: DeployedStack, vpc:
     ],
 )
 def test_a_target_group_that_aws_refuses(
-    a_stack: DeployedStack, vpc: str, given: dict[str, str], properties: dict[str, Any], message: str
+    deployed: DeployedStack, vpc: str, given: dict[str, str], properties: dict[str, Any], message: str
 ) -> None:
-    assert a_stack.deploy(Targets=target_group(vpc, given, **properties)) == "ROLLBACK_COMPLETE"
-    assert message in a_stack.reasons()[0]
+    assert deployed.deploy(Targets=target_group(vpc, given, **properties)) == "ROLLBACK_COMPLETE"
+    assert message in deployed.reasons()[0]
 
 
 def test_a_whole_front_is_deleted_to_the_last_piece(
-    a_stack: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, subnets: list[str], vpc: str
+    deployed: DeployedStack, load_balancing: ElasticLoadBalancingv2Client, subnets: list[str], vpc: str
 ) -> None:
-    a_stack.deploy(Balancer=balancer(subnets), Targets=target_group(vpc), Listener=listener(FIXED))
+    deployed.deploy(Balancer=balancer(subnets), Targets=target_group(vpc), Listener=listener(FIXED))
 
-    assert a_stack.delete() == "DELETE_COMPLETE"
+    assert deployed.delete() == "DELETE_COMPLETE"
 
     assert load_balancing.describe_load_balancers()["LoadBalancers"] == []
     assert load_balancing.describe_target_groups()["TargetGroups"] == []

@@ -65,7 +65,9 @@ class Tier:
 
 
 @pytest.fixture
-def tier(a_stack: DeployedStack, scaling: AutoScalingClient, ec2: EC2Client, subnets: list[str], template: str) -> Tier:
+def tier(
+    deployed: DeployedStack, scaling: AutoScalingClient, ec2: EC2Client, subnets: list[str], template: str
+) -> Tier:
     for kind in ("p5.48xlarge", "p5en.48xlarge"):
         ec2.create_launch_template_version(
             LaunchTemplateId=template,
@@ -79,7 +81,7 @@ def tier(a_stack: DeployedStack, scaling: AutoScalingClient, ec2: EC2Client, sub
         "VPCZoneIdentifier": subnets,
         "LaunchTemplate": {"LaunchTemplateId": template},
     }
-    return Tier(a_stack, scaling, ec2, base)
+    return Tier(deployed, scaling, ec2, base)
 
 
 @pytest.fixture

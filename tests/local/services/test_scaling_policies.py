@@ -77,17 +77,17 @@ def tracking(target: float = 8, **specification: Any) -> dict[str, Any]:
 
 
 def test_a_group_behind_a_load_balancer_is_described_as_it_was_written(
-    a_stack: DeployedStack, scaling: AutoScalingClient, tier: dict[str, Any]
+    deployed: DeployedStack, scaling: AutoScalingClient, tier: dict[str, Any]
 ) -> None:
-    assert a_stack.deploy(**tier) == "CREATE_COMPLETE"
+    assert deployed.deploy(**tier) == "CREATE_COMPLETE"
     [group] = scaling.describe_auto_scaling_groups()["AutoScalingGroups"]
     assert group["DefaultInstanceWarmup"] == 300
     assert group["HealthCheckType"] == "EC2,ELB"
-    assert group["TargetGroupARNs"] == [a_stack.physical_id("Targets")]
+    assert group["TargetGroupARNs"] == [deployed.physical_id("Targets")]
     assert "GroupInServiceInstances" in [metric["Metric"] for metric in group["EnabledMetrics"]]
 
     del tier["Group"]["Properties"]["DefaultInstanceWarmup"]
-    a_stack.deploy(**tier)
+    deployed.deploy(**tier)
     assert "DefaultInstanceWarmup" not in scaling.describe_auto_scaling_groups()["AutoScalingGroups"][0]
 
 
@@ -99,9 +99,9 @@ def test_a_group_behind_a_load_balancer_is_described_as_it_was_written(
     ],
 )
 def test_a_policy_follows_a_metric_of_our_own(
-    a_stack: DeployedStack, policies: Callable[[], dict[str, Any]], tier: dict[str, Any], metric: dict[str, Any]
+    deployed: DeployedStack, policies: Callable[[], dict[str, Any]], tier: dict[str, Any], metric: dict[str, Any]
 ) -> None:
-    assert a_stack.deploy(**tier, Policy=tracking(CustomizedMetricSpecification=metric)) == "CREATE_COMPLETE"
+    assert deployed.deploy(**tier, Policy=tracking(CustomizedMetricSpecification=metric)) == "CREATE_COMPLETE"
     followed = policies()["TargetTrackingScaling"]["TargetTrackingConfiguration"]
     assert followed["TargetValue"] == 8
     found = followed["CustomizedMetricSpecification"]
@@ -110,17 +110,17 @@ def test_a_policy_follows_a_metric_of_our_own(
 
 
 def test_a_policy_follows_the_requests_of_a_target(
-    a_stack: DeployedStack, policies: Callable[[], dict[str, Any]], tier: dict[str, Any]
+    deployed: DeployedStack, policies: Callable[[], dict[str, Any]], tier: dict[str, Any]
 ) -> None:
     metric = {"PredefinedMetricType": "ALBRequestCountPerTarget", "ResourceLabel": LABEL}
-    assert a_stack.deploy(**tier, Policy=tracking(PredefinedMetricSpecification=metric)) == "CREATE_COMPLETE"
+    assert deployed.deploy(**tier, Policy=tracking(PredefinedMetricSpecification=metric)) == "CREATE_COMPLETE"
     followed = policies()["TargetTrackingScaling"]["TargetTrackingConfiguration"]["PredefinedMetricSpecification"]
     assert followed["ResourceLabel"].startswith("app/")
     assert "/targetgroup/" in followed["ResourceLabel"]
 
 
 def test_a_step_policy_names_its_alarm(
-    a_stack: DeployedStack, policies: Callable[[], dict[str, Any]], tier: dict[str, Any]
+    deployed: DeployedStack, policies: Callable[[], dict[str, Any]], tier: dict[str, Any]
 ) -> None:
     step = {
         "AutoScalingGroupName": {"Ref": "Group"},
@@ -138,13 +138,13 @@ def test_a_step_policy_names_its_alarm(
         "ComparisonOperator": "GreaterThanThreshold",
         "AlarmActions": [{"Ref": "Policy"}],
     }
-    a_stack.deploy(
+    deployed.deploy(
         **tier,
         Policy={"Type": "AWS::AutoScaling::ScalingPolicy", "Properties": step},
         Alarm={"Type": "AWS::CloudWatch::Alarm", "Properties": alarm},
     )
     [found] = policies()["StepScaling"]["Alarms"]
-    assert found["AlarmName"] == a_stack.physical_id("Alarm")
+    assert found["AlarmName"] == deployed.physical_id("Alarm")
 
 
 @pytest.mark.parametrize(
@@ -163,10 +163,10 @@ def test_a_step_policy_names_its_alarm(
     ],
 )
 def test_a_policy_that_aws_refuses(
-    a_stack: DeployedStack, tier: dict[str, Any], specification: dict[str, Any], message: str
+    deployed: DeployedStack, tier: dict[str, Any], specification: dict[str, Any], message: str
 ) -> None:
-    assert a_stack.deploy(**tier, Policy=tracking(**specification)) == "ROLLBACK_COMPLETE"
-    assert message in a_stack.reasons()[0]
+    assert deployed.deploy(**tier, Policy=tracking(**specification)) == "ROLLBACK_COMPLETE"
+    assert message in deployed.reasons()[0]
 
 
 def test_a_negative_warm_up_is_refused(scaling: AutoScalingClient, make_group: Callable[..., Group]) -> None:
@@ -177,7 +177,7 @@ def test_a_negative_warm_up_is_refused(scaling: AutoScalingClient, make_group: C
 
 
 def test_a_busy_instance_is_waited_for_before_its_hook(
-    a_stack: DeployedStack,
+    deployed: DeployedStack,
     scaling: AutoScalingClient,
     ec2: EC2Client,
     load_balancing: ElasticLoadBalancingv2Client,
@@ -185,8 +185,8 @@ def test_a_busy_instance_is_waited_for_before_its_hook(
 ) -> None:
     drain = {"LifecycleHookName": "drain", "LifecycleTransition": "autoscaling:EC2_INSTANCE_TERMINATING"}
     tier["Group"]["Properties"]["LifecycleHookSpecificationList"] = [drain]
-    a_stack.deploy(**tier)
-    targets, group = a_stack.physical_id("Targets"), Group(scaling, ec2, a_stack.physical_id("Group"))
+    deployed.deploy(**tier)
+    targets, group = deployed.physical_id("Targets"), Group(scaling, ec2, deployed.physical_id("Group"))
     old = group.only("InService")
     set_in_flight(targets, old, 3)
 
@@ -202,28 +202,28 @@ def test_a_busy_instance_is_waited_for_before_its_hook(
 
 
 def test_the_deregistration_delay_cuts_requests_off(
-    a_stack: DeployedStack, scaling: AutoScalingClient, ec2: EC2Client, tier: dict[str, Any]
+    deployed: DeployedStack, scaling: AutoScalingClient, ec2: EC2Client, tier: dict[str, Any]
 ) -> None:
-    a_stack.deploy(**tier)
-    group = Group(scaling, ec2, a_stack.physical_id("Group"))
+    deployed.deploy(**tier)
+    group = Group(scaling, ec2, deployed.physical_id("Group"))
     old = group.only("InService")
-    set_in_flight(a_stack.physical_id("Targets"), old, 1)
+    set_in_flight(deployed.physical_id("Targets"), old, 1)
     scaling.terminate_instance_in_auto_scaling_group(InstanceId=old, ShouldDecrementDesiredCapacity=False)
     assert group.states()[old] == "Terminating"
     clock.advance(121)
     assert old not in group.states()
 
 
-def test_requests_of_a_stranger_are_refused(a_stack: DeployedStack, tier: dict[str, Any]) -> None:
-    a_stack.deploy(**tier)
+def test_requests_of_a_stranger_are_refused(deployed: DeployedStack, tier: dict[str, Any]) -> None:
+    deployed.deploy(**tier)
     with pytest.raises(KeyError, match="i-0 was never registered"):
-        set_in_flight(a_stack.physical_id("Targets"), "i-0", 1)
+        set_in_flight(deployed.physical_id("Targets"), "i-0", 1)
     with pytest.raises(ValueError, match="must not be negative"):
-        set_in_flight(a_stack.physical_id("Targets"), "i-0", -1)
+        set_in_flight(deployed.physical_id("Targets"), "i-0", -1)
 
 
-def test_a_whole_tier_is_deleted(a_stack: DeployedStack, scaling: AutoScalingClient, tier: dict[str, Any]) -> None:
+def test_a_whole_tier_is_deleted(deployed: DeployedStack, scaling: AutoScalingClient, tier: dict[str, Any]) -> None:
     pool = {"AutoScalingGroupName": {"Ref": "Group"}, "MinSize": 1, "PoolState": "Stopped"}
-    a_stack.deploy(**tier, Pool={"Type": "AWS::AutoScaling::WarmPool", "Properties": pool})
-    assert a_stack.delete() == "DELETE_COMPLETE"
+    deployed.deploy(**tier, Pool={"Type": "AWS::AutoScaling::WarmPool", "Properties": pool})
+    assert deployed.delete() == "DELETE_COMPLETE"
     assert scaling.describe_auto_scaling_groups()["AutoScalingGroups"] == []
