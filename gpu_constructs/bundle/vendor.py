@@ -29,7 +29,7 @@ _NEEDLESS = ("boto3/data", "boto3/examples", "botocore/data/*/*/examples-1.json*
 
 
 def is_current(vendor: Path = VENDOR, lock: Path = LOCK) -> bool:
-    """Return whether the libraries are there, and are what this module makes of the lock, which a wheel does not have."""
+    """Return whether the libraries are there, and are what is kept of the lock, which a wheel does not have."""
     if not vendor.is_file():
         return False
     with zipfile.ZipFile(vendor) as archive:
