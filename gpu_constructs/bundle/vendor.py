@@ -7,6 +7,7 @@ The build runs this file alone: it imports nothing of the package.
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -22,17 +23,17 @@ VENDOR = _PACKAGE / "on_node" / "_vendor.zip"
 # The earliest that a zip file can say.
 _TIME = (1980, 1, 1, 0, 0, 0)
 _MODE = 0o100644 << 16
-_SERVICES = frozenset({"autoscaling", "cloudwatch", "logs", "s3", "sts"})
+_SERVICES = frozenset({"autoscaling", "cloudformation", "cloudwatch", "ecr", "logs", "s3", "secretsmanager", "sts"})
 # Whole folders that no client reads: resources and examples of boto3, time zones that only parsing of names needs.
 _NEEDLESS = ("boto3/data", "boto3/examples", "botocore/data/*/*/examples-1.json*", "dateutil/zoneinfo", "bin")
 
 
 def is_current(vendor: Path = VENDOR, lock: Path = LOCK) -> bool:
-    """Return whether the libraries are there, and are those of the lock, which a wheel does not have."""
+    """Return whether the libraries are there, and are what is kept of the lock, which a wheel does not have."""
     if not vendor.is_file():
         return False
     with zipfile.ZipFile(vendor) as archive:
-        return not lock.is_file() or archive.comment.decode() == _hash(lock)
+        return not lock.is_file() or archive.comment.decode() == _stamp(lock)
 
 
 def fill(vendor: Path = VENDOR, lock: Path = LOCK) -> None:
@@ -57,7 +58,7 @@ def pack(libraries: Path, target: Path, lock: Path = LOCK) -> None:
     there are several of it.
     """
     with zipfile.ZipFile(target, "w") as archive:
-        archive.comment = _hash(lock).encode()
+        archive.comment = _stamp(lock).encode()
         for name, path in files(libraries):
             add(archive, name, path.read_bytes(), zipfile.ZIP_BZIP2)
 
@@ -77,8 +78,10 @@ def add(archive: zipfile.ZipFile, name: str, content: bytes, compression: int = 
     archive.writestr(entry, content)
 
 
-def _hash(lock: Path) -> str:
-    return hashlib.sha256(lock.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
+def _stamp(lock: Path) -> str:
+    """Name what the libraries depend on: the lock, and what of it is kept."""
+    rules = json.dumps([sorted(_SERVICES), _NEEDLESS])
+    return hashlib.sha256(lock.read_bytes().replace(b"\r\n", b"\n") + rules.encode()).hexdigest()
 
 
 def _install(lock: Path, target: Path) -> None:

@@ -64,7 +64,7 @@ class Run:
                 return
             if left:
                 host.wait(self.pause_seconds)
-        raise ActionError(_failure(self.argv, done, self.tries, self.remedy), _tail(done.output))
+        raise ActionError(_failure(self.argv, done, self.tries, self.remedy), tail(done.output))
 
     def __str__(self) -> str:
         unless = f"unless {_words(self.unless)}: " if self.unless else ""
@@ -167,10 +167,10 @@ class Count:
         """Run it once and count."""
         done = host.run(self.argv)
         if done.code:
-            raise ActionError(_failure(self.argv, done, 1, self.remedy), _tail(done.output))
+            raise ActionError(_failure(self.argv, done, 1, self.remedy), tail(done.output))
         found = sum(1 for line in done.output.splitlines() if re.match(self.pattern, line))
         if found != self.expected:
-            raise ActionError(f"{found} {self.what} instead of {self.expected}; {self.remedy}", _tail(done.output))
+            raise ActionError(f"{found} {self.what} instead of {self.expected}; {self.remedy}", tail(done.output))
 
     def __str__(self) -> str:
         return f"expect {self.expected} {self.what}: lines of {shlex.join(self.argv)} like {self.pattern}"
@@ -183,9 +183,16 @@ def _words(argv: tuple[str, ...]) -> str:
 
 def _failure(argv: tuple[str, ...], done: Finished, tries: int, remedy: str) -> str:
     times = f", {tries} times" if tries > 1 else ""
-    last = next((line for line in reversed(done.output.splitlines()) if line.strip()), "nothing was printed")
-    return f"{_words(argv)} ended with code {done.code}{times}: {last.strip()}" + (f"; {remedy}" if remedy else "")
+    return f"{_words(argv)} ended with code {done.code}{times}: {last_line(done.output)}" + (
+        f"; {remedy}" if remedy else ""
+    )
 
 
-def _tail(output: str) -> str:
+def last_line(output: str) -> str:
+    """Return the last line that a command printed, where it mostly says why it failed."""
+    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "nothing was printed")
+
+
+def tail(output: str) -> str:
+    """Return the end of what a command printed."""
     return "\n".join(output.splitlines()[-_TAIL_LINES:])

@@ -16,10 +16,15 @@ _THROTTLED = frozenset(
 _TOO_MANY_REQUESTS, _SERVER_ERROR = 429, 500
 
 
-def client(service: str, region: str) -> Any:
+def client(service: str, region: str, *, connections: int = 10) -> Any:
     """Return a boto3 client that gives up within a minute and a half where nobody answers.
 
     Its endpoint and credentials are those of the environment: on a node, of the instance's role.
+
+    Args:
+        service: The service, in boto3's word.
+        region: The Region.
+        connections: How many calls may be made at the same time.
     """
     import boto3
     import botocore.session
@@ -32,7 +37,12 @@ def client(service: str, region: str) -> Any:
     session = boto3.session.Session(botocore_session=core, region_name=region)
     return session.client(  # type: ignore[call-overload]  # the service's name is only known when it runs
         service,
-        config=Config(connect_timeout=5, read_timeout=15, retries={"mode": "standard", "total_max_attempts": 4}),
+        config=Config(
+            connect_timeout=5,
+            read_timeout=15,
+            retries={"mode": "standard", "total_max_attempts": 4},
+            max_pool_connections=connections,
+        ),
     )
 
 
@@ -49,7 +59,8 @@ def passes(error: BaseException) -> bool:
     if isinstance(error, exceptions.ClientError):
         status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
         return code_of(error) in _THROTTLED or status == _TOO_MANY_REQUESTS or status >= _SERVER_ERROR
-    return isinstance(error, (exceptions.ConnectionError, exceptions.HTTPClientError))
+    # The last one: an answer that was cut short.
+    return isinstance(error, (exceptions.ConnectionError, exceptions.HTTPClientError, exceptions.IncompleteReadError))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,8 @@ from gpu_constructs.on_node.host import Host
 from gpu_constructs.on_node.imds import Identity, Imds, ImdsUnavailable
 from gpu_constructs.on_node.journal import Journal
 from gpu_constructs.on_node.lifecycle import Duty, Hooks, Membership
+from gpu_constructs.on_node.serving import signals
+from gpu_constructs.on_node.steps import BootError
 
 CONFIG = "/opt/gpu-node/config.json"
 JOURNAL = "/var/log/gpu-node/boot.jsonl"
@@ -84,23 +86,38 @@ class _Boot:
         began = self.host.clock()
         try:
             with _kept_waiting(hooks, config):
-                self._take_steps(config, identity)
+                self._take_steps(config, identity, duty)
         except Exception as error:
-            self._report(error, config, identity, member)
+            failed = steps.as_boot_error("facts", error)
+            self.journal.event(event="failed", reason=str(failed))
+            # Before the report, at whose end the machine goes.
+            self._signal("FAILURE", config, identity, duty)
+            self._report(failed, config, identity, member)
             return 1
         if hooks and config.launch_hook:
             completion = hooks.complete(config.launch_hook, "CONTINUE")
             self.journal.event(step="launch hook", event=completion.name.lower().replace("_", " "))
+        self._signal("SUCCESS", config, identity, duty)
         self.journal.event(event="done", seconds=round(self.host.clock() - began, 3))
         return 0
 
-    def _take_steps(self, config: NodeConfig, identity: Identity) -> None:
-        found = facts.find(self.host, instance_type=identity.instance_type, region=identity.region)
-        steps.run(plan(config, found), self.host, self.journal)
+    def _take_steps(self, config: NodeConfig, identity: Identity, duty: Duty) -> None:
+        found = facts.find(
+            self.host, instance_type=identity.instance_type, region=identity.region, address=identity.private_ip
+        )
+        steps.run(plan(config, found, serve=duty is Duty.SERVE), self.host, self.journal)
 
-    def _report(self, error: Exception, config: NodeConfig, identity: Identity, member: Membership | None) -> None:
-        failed = steps.as_boot_error("facts", error)
-        self.journal.event(event="failed", reason=str(failed))
+    def _signal(self, status: signals.Status, config: NodeConfig, identity: Identity, duty: Duty) -> None:
+        """Tell the stack that waits for the node; it waits for none that goes into the warm pool."""
+        serving = config.serving
+        if serving is None or duty is not Duty.SERVE or not signals.wanted(serving):
+            return
+        cloudformation = aws.client("cloudformation", identity.region)
+        signals.send(
+            serving, status, instance_id=identity.instance_id, cloudformation=cloudformation, journal=self.journal
+        )
+
+    def _report(self, failed: BootError, config: NodeConfig, identity: Identity, member: Membership | None) -> None:
         failure = BootFailure(
             instance_id=identity.instance_id,
             at=self.now(),

@@ -30,6 +30,7 @@ class Facts:
         architecture: "x86_64" or "aarch64".
         instance_type: Its type.
         region: Its Region.
+        address: The private address at which others reach it.
         local_disks: Its local NVMe disks, by a name that stays theirs.
         data_disks: Its EBS volumes but the root volume, by a name that stays theirs.
         local_mount: Where the image, not an earlier boot, has already mounted the local disks.
@@ -41,6 +42,7 @@ class Facts:
     architecture: str
     instance_type: str
     region: str
+    address: str = "127.0.0.1"
     local_disks: tuple[str, ...] = ()
     data_disks: tuple[str, ...] = ()
     local_mount: str | None = None
@@ -52,7 +54,7 @@ class Facts:
         return self.system.startswith("ubuntu")
 
 
-def find(host: Host, *, instance_type: str, region: str) -> Facts:
+def find(host: Host, *, instance_type: str, region: str, address: str = "127.0.0.1") -> Facts:
     """Ask the machine.
 
     Raises:
@@ -68,6 +70,7 @@ def find(host: Host, *, instance_type: str, region: str) -> Facts:
         architecture=host.run(("uname", "-m")).output.strip(),
         instance_type=instance_type,
         region=region,
+        address=address,
         local_disks=tuple(sorted(_by_id(disk) for disk in local)),
         data_disks=tuple(sorted(_by_id(disk) for disk in disks if disk.get("model") == _EBS and not _is_root(disk))),
         local_mount=next((place for disk in local for place in _mounts(disk) if place != SCRATCH), None),

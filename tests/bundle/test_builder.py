@@ -23,7 +23,7 @@ import sys
 sys.path[:0] = [{root!r}, {root!r} + "/gpu_constructs/on_node/_vendor"]
 import gpu_constructs.on_node.command, boto3
 assert boto3.__file__.startswith({root!r}), boto3.__file__
-for service in ("autoscaling", "cloudwatch", "logs", "s3"):
+for service in ("autoscaling", "cloudformation", "cloudwatch", "ecr", "logs", "s3", "secretsmanager"):
     boto3.client(service, region_name="us-east-1")
 assert not [name for name in sys.modules if name.startswith(("aws_cdk", "jsii"))]
 print("clients")
@@ -89,7 +89,7 @@ def test_bundle_has_a_few_mib_and_nothing_but_code_and_what_clients_read(tmp_pat
     names += libraries
     assert [name for name in names if "__pycache__" in name or name.endswith(".pyc")] == []
     services = {name.split("/")[2] for name in libraries if re.match("botocore/data/.*/", name)}
-    assert services == {"autoscaling", "cloudwatch", "logs", "s3", "sts"}
+    assert services == {"autoscaling", "cloudformation", "cloudwatch", "ecr", "logs", "s3", "secretsmanager", "sts"}
     # Each library keeps its licence.
     licences = {name.split("-")[0] for name in libraries if ".dist-info/" in name}
     assert licences >= {"boto3", "botocore", "jmespath", "s3transfer", "urllib3"}
@@ -117,6 +117,13 @@ def test_libraries_of_another_lock_are_stale(tmp_path: Path) -> None:
     assert not vendor.is_current(lock=lock)
     # A wheel has no lock, and the libraries that it was built with.
     assert vendor.is_current(lock=tmp_path / "none.txt")
+
+
+@pytest.mark.parametrize(("rule", "value"), [("_SERVICES", frozenset({"autoscaling"})), ("_NEEDLESS", ("boto3/data",))])
+def test_libraries_pruned_by_other_rules_are_stale(monkeypatch: pytest.MonkeyPatch, rule: str, value: object) -> None:
+    assert vendor.is_current()
+    monkeypatch.setattr(vendor, rule, value)
+    assert not vendor.is_current()
 
 
 def test_lock_names_no_index() -> None:

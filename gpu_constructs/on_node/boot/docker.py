@@ -1,7 +1,8 @@
 """Docker, where the image has it or CUDA is installed by hand: images on a disk of their own, and GPUs in containers.
 
 Its configuration is written whole. Images lie on the data volume where there is one (they survive a stop of the
-instance), else on the local disks, else where they were.
+instance), else on the local disks, else where they were. A node that serves may come from a warm pool, where it was
+stopped, so that its image never lies on the local disks, which a stop leaves blank.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def steps(config: NodeConfig, facts: Facts) -> list[Step]:
     """Return the step that configures and starts Docker; none where there is no Docker."""
     if not config.install_cuda and "docker" not in facts.commands:
         return []
-    disk = data_volume.steps(config, facts) or local_disks.steps(facts)
+    disk = data_volume.steps(config, facts) or ([] if config.serving else local_disks.steps(facts))
     place = next(iter({data_volume.NAME: data_volume.DATA, local_disks.NAME: SCRATCH}[one.name] for one in disk), None)
     # systemd is told to read everything again before containers start: those that run lose their GPUs when it does.
     reload: tuple[Action, ...] = (Run(argv=("systemctl", "daemon-reload")),)

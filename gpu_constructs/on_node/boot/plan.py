@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu_constructs.on_node import serving
 from gpu_constructs.on_node.boot import (
     clock,
     cloudwatch_agent,
@@ -21,12 +22,34 @@ from gpu_constructs.on_node.facts import Facts
 from gpu_constructs.on_node.steps import Step
 
 
-def plan(config: NodeConfig, facts: Facts) -> list[Step]:
+def plan(config: NodeConfig, facts: Facts, *, serve: bool = True) -> list[Step]:
     """Return the steps of a boot. The same machine gets the same ones at each boot, whatever has been installed since.
+
+    Args:
+        config: The configuration of the node.
+        facts: The machine.
+        serve: Whether its model server is started, where it has one.
 
     Raises:
         ConfigError: If the configuration is not for this machine.
     """
+    boot = _boot(config, facts)
+    disk = (data_volume.NAME,) if config.data_volume else ()
+    return [
+        *boot,
+        *serving.plan(
+            config,
+            facts,
+            serve=serve,
+            models=f"{data_volume.DATA if config.data_volume else '/var/lib/gpu-node'}/models",
+            docker=(clock.NAME, docker.NAME),
+            disk=(clock.NAME, *disk),
+            boot=tuple(step.name for step in boot),
+        ),
+    ]
+
+
+def _boot(config: NodeConfig, facts: Facts) -> list[Step]:
     hardware = _hardware(config, facts)
     by_hand = config.install_cuda
     installs = packages.in_turn(
@@ -42,7 +65,7 @@ def plan(config: NodeConfig, facts: Facts) -> list[Step]:
         after=limits.NAME,
     )
     return [
-        service.step(),
+        service.step(config.serving.ready_seconds if config.serving else 0),
         limits.step(hardware),
         *installs,
         *local_disks.steps(facts),

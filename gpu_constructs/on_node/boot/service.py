@@ -12,7 +12,8 @@ NAME = "service"
 COMMAND = "/opt/gpu-node/bin/gpu-node"
 UNIT_PATH = "/etc/systemd/system/gpu-node.service"
 # chronyd on Amazon Linux, chrony on Ubuntu; dlami-nvme mounts local disks. What a system has not is passed by.
-UNIT = f"""\
+_SECONDS = 3600
+_UNIT = f"""\
 [Unit]
 Description=Make the GPU node ready
 After=network-online.target chronyd.service chrony.service dlami-nvme.service
@@ -23,7 +24,7 @@ ConditionPathExists={COMMAND}
 Type=oneshot
 RemainAfterExit=yes
 ExecStart={COMMAND} boot
-TimeoutStartSec=3600
+TimeoutStartSec=@SECONDS@
 LimitMEMLOCK=infinity
 StandardOutput=journal+console
 StandardError=journal+console
@@ -33,12 +34,25 @@ WantedBy=multi-user.target
 """
 
 
-def step() -> Step:
-    """Return the step that has the service."""
+def unit(more_seconds: int = 0) -> str:
+    """Return the unit.
+
+    Args:
+        more_seconds: How much longer than an hour a boot may take.
+    """
+    return _UNIT.replace("@SECONDS@", str(_SECONDS + more_seconds))
+
+
+def step(more_seconds: int = 0) -> Step:
+    """Return the step that has the service.
+
+    Args:
+        more_seconds: How much longer than an hour a boot may take.
+    """
     return Step(
         name=NAME,
         actions=(
-            Write(path=UNIT_PATH, text=UNIT),
+            Write(path=UNIT_PATH, text=unit(more_seconds)),
             Run(argv=("systemctl", "daemon-reload")),
             Run(argv=("systemctl", "enable", "gpu-node.service")),
         ),

@@ -21,7 +21,7 @@ def _verify(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.machine("systemd-analyze")
 def test_systemd_has_nothing_to_say_about_the_unit(tmp_path: Path) -> None:
-    done = _verify(tmp_path, service.UNIT)
+    done = _verify(tmp_path, service.unit())
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
@@ -34,7 +34,7 @@ def test_systemd_has_nothing_to_say_about_the_unit(tmp_path: Path) -> None:
     ],
 )
 def test_systemd_finds_mistakes(tmp_path: Path, right: str, wrong: str, said: str) -> None:
-    assert said in _verify(tmp_path, service.UNIT.replace(right, wrong)).stderr
+    assert said in _verify(tmp_path, service.unit().replace(right, wrong)).stderr
 
 
 def test_service_is_enabled_and_not_started() -> None:
