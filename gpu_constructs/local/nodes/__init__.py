@@ -10,7 +10,7 @@ Linux only: each node has a loopback address of its own.
 from __future__ import annotations
 
 from gpu_constructs.local.nodes.harness import Node, Nodes
-from gpu_constructs.local.nodes.machine import Failing, Machine
+from gpu_constructs.local.nodes.machine import Failing, Machine, ModelServer
 from gpu_constructs.local.nodes.waterfall import Span, spans
 
-__all__ = ["Failing", "Machine", "Node", "Nodes", "Span", "spans"]
+__all__ = ["Failing", "Machine", "ModelServer", "Node", "Nodes", "Span", "spans"]

@@ -33,6 +33,23 @@ class Failing:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelServer:
+    """How the container of a node behaves that serves a model.
+
+    Args:
+        ready_after_seconds: When it is ready; None for never.
+        body: What it answers then, to whatever it is asked.
+        exit_code: The code with which it ends as soon as it is started; None for one that goes on.
+        says: What it says before it ends.
+    """
+
+    ready_after_seconds: float | None = 0.2
+    body: str = '{"model_version_status": [{"version": "1", "state": "AVAILABLE"}]}'
+    exit_code: int | None = None
+    says: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Machine:
     """The machine that a node is made to believe in: by default one with the Deep Learning AMI.
 
@@ -45,6 +62,7 @@ class Machine:
         system: "al2023", "ubuntu-22.04" or "ubuntu-24.04".
         commands: What the image brings beside the operating system.
         failing: The commands that fail.
+        server: How its container behaves, where it serves a model.
     """
 
     gpu: str
@@ -55,6 +73,7 @@ class Machine:
     system: str = "al2023"
     commands: tuple[str, ...] = ("docker", "nvidia-ctk", "nvidia-smi")
     failing: tuple[Failing, ...] = ()
+    server: ModelServer = ModelServer()
 
     @classmethod
     def of(cls, instance: GpuInstance) -> Machine:

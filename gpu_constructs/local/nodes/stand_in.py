@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +23,9 @@ Answer = tuple[int, str]
 
 
 class _Call(NamedTuple):
-    """A call: what the machine is, what commands have changed, and what this one is asked."""
+    """A call: whose it is, what the machine is, what commands have changed, and what this one is asked."""
 
+    folder: Path
     machine: dict[str, Any]
     state: dict[str, Any]
     arguments: list[str]
@@ -38,7 +40,7 @@ def main(folder: Path, name: str, arguments: list[str]) -> int:
             calls.write(json.dumps([name, *arguments]) + "\n")
         path = folder / "state.json"
         state = json.loads(path.read_text()) if path.exists() else {}
-        call = _Call(machine, state, arguments)
+        call = _Call(folder, machine, state, arguments)
         code, says = _fails(call, " ".join([name, *arguments])) or _COMMANDS.get(name, _succeeds)(call)
         path.write_text(json.dumps(state))
     if says:
@@ -124,6 +126,13 @@ def _rpm(call: _Call) -> Answer:
     return (0 if call.arguments[0] == "-qa" or call.arguments[-1] in call.state.get("installed", []) else 1), ""
 
 
+def _docker(call: _Call) -> Answer:
+    """Only where it is called: few nodes have containers."""
+    containers = runpy.run_path(str(Path(__file__).with_name("containers.py")))
+    answer: Answer = containers["docker"](call.folder, call.state, call.arguments)
+    return answer
+
+
 def _chmod(call: _Call) -> Answer:
     """What the user data makes is there; mounted file systems are not."""
     mode, *paths = call.arguments
@@ -137,6 +146,7 @@ _COMMANDS: dict[str, Callable[[_Call], Answer]] = {
     "blkid": _blkid,
     "chmod": _chmod,
     "dnf": _installs,
+    "docker": _docker,
     "lsblk": _lsblk,
     "mdadm": _mdadm,
     "mkfs.ext4": _mkfs,
@@ -148,8 +158,10 @@ _COMMANDS: dict[str, Callable[[_Call], Answer]] = {
     "rpm": _rpm,
 }
 
+# Those that an image brings, or does not: see `Machine`.
+_OF_IMAGES = frozenset({"docker"})
 NAMES = (
-    *_COMMANDS,
+    *(name for name in _COMMANDS if name not in _OF_IMAGES),
     "apt-mark",
     "chronyc",
     "curl",
