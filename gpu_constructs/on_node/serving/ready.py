@@ -1,7 +1,7 @@
 """Waiting until the server is ready, as whoever sends requests sees it.
 
-It is asked at the node's own address: at 127.0.0.1, Docker's proxy takes every connection, whether the container listens
-or not.
+It is asked at the node's own address: at 127.0.0.1, Docker's proxy takes every connection, whether the container
+listens or not.
 """
 
 from __future__ import annotations

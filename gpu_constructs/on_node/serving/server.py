@@ -104,8 +104,8 @@ class Serve:
 
     def __str__(self) -> str:
         return (
-            f"unless the container {CONTAINER} has the label {self._label}, and then docker start {CONTAINER}: docker run "
-            f"--detach --label {self._label} {shlex.join(self.arguments)}"
+            f"unless the container {CONTAINER} has the label {self._label}, and then docker start {CONTAINER}: "
+            f"docker run --detach --label {self._label} {shlex.join(self.arguments)}"
         )
 
 

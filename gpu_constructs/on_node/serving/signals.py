@@ -1,6 +1,7 @@
 """What a node tells CloudFormation while it updates the group and waits for its nodes, one after the other.
 
-See https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-updatepolicy.html (WaitOnResourceSignals).
+See https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-updatepolicy.html
+(WaitOnResourceSignals).
 """
 
 from __future__ import annotations
