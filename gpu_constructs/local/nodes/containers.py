@@ -63,9 +63,7 @@ def _after(options: list[str], name: str) -> str:
 def _start(folder: Path, options: list[str]) -> int:
     """Start the container at the address at which the node has its metadata service, too."""
     address = urlsplit(os.environ["AWS_EC2_METADATA_SERVICE_ENDPOINT"]).hostname
-    ports = [
-        word.partition(":")[0] for before, word in pairwise(options) if before == "--publish"
-    ]
+    ports = [word.partition(":")[0] for before, word in pairwise(options) if before == "--publish"]
     (folder / "container.json").write_text(json.dumps([address, *ports]))
     (folder / "container.exit").unlink(missing_ok=True)
     with (folder / "container.log").open("ab") as log:
