@@ -111,10 +111,8 @@ def test_node_whose_mount_never_comes_says_so_and_is_replaced(local_aws: LocalAw
         assert node.instance_id not in nodes.states()
         ((bucket, key),) = _records(local_aws, group)
         found = json.loads(local_aws.client("s3").get_object(Bucket=bucket, Key=key)["Body"].read())
-        assert [(one["instance_id"], one["step"]) for one in found["failures"]][-1] == (
-            node.instance_id,
-            "lustre-mount",
-        )
+        # The other one may have noted the same before it was ended.
+        assert (node.instance_id, "lustre-mount") in {(one["instance_id"], one["step"]) for one in found["failures"]}
 
 
 def _records(aws: LocalAws, group: str) -> list[tuple[str, str]]:
