@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from tests.on_node.machine import Machine
 
@@ -62,3 +64,15 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
             yield made
         finally:
             made.stop()
+
+
+class _Text(SingleFileSnapshotExtension):
+    """A text that people read, each in a file of its own."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
+@pytest.fixture
+def text_snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    return snapshot.use_extension(_Text)

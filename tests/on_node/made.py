@@ -78,6 +78,27 @@ NODES = {
 }
 
 
+def shown(steps: Sequence[Step]) -> str:
+    """A boot as people read it."""
+    lines = []
+    for step in steps:
+        lines.append(" ".join([step.name, *(["after", ", ".join(step.after)] if step.after else [])]))
+        lines += [f"  {line}" for action in step.actions for line in str(action).splitlines()]
+    return "\n".join([*lines, ""])
+
+
+def before(steps: Sequence[Step], name: str) -> set[str]:
+    """The steps that are done when a step begins."""
+    after = {step.name: step.after for step in steps}
+    found: set[str] = set()
+    todo = [name]
+    while todo:
+        new = set(after[todo.pop()]) - found
+        found |= new
+        todo += new
+    return found
+
+
 @dataclass
 class Played:
     """A machine that plays the steps of a boot.

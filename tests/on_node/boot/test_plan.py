@@ -12,8 +12,7 @@ from gpu_constructs.on_node.actions import Run, Write
 from gpu_constructs.on_node.boot import plan
 from gpu_constructs.on_node.config import ConfigError, NodeConfig
 from gpu_constructs.on_node.facts import Facts
-from gpu_constructs.on_node.steps import Step
-from tests.on_node.made import DATA_DISK, KERNELS, config, facts
+from tests.on_node.made import DATA_DISK, KERNELS, before, config, facts, shown
 
 KERNEL_612 = "6.12.74-98.124.amzn2023.x86_64"
 BY_HAND, DLAMI = config(by_hand=True), config()
@@ -43,28 +42,8 @@ def node(request: pytest.FixtureRequest) -> tuple[NodeConfig, Facts]:
     return found
 
 
-def _text(steps: list[Step]) -> str:
-    lines = []
-    for step in steps:
-        lines.append(" ".join([step.name, *(["after", ", ".join(step.after)] if step.after else [])]))
-        lines += [f"  {line}" for action in step.actions for line in str(action).splitlines()]
-    return "\n".join([*lines, ""])
-
-
-def _before(steps: list[Step], name: str) -> set[str]:
-    """The steps that are done when a step begins."""
-    after = {step.name: step.after for step in steps}
-    found: set[str] = set()
-    todo = [name]
-    while todo:
-        new = set(after[todo.pop()]) - found
-        found |= new
-        todo += new
-    return found
-
-
 def test_boot_is_as_it_was(node: tuple[NodeConfig, Facts], text_snapshot: SnapshotAssertion) -> None:
-    assert _text(plan(*node)) == text_snapshot
+    assert shown(plan(*node)) == text_snapshot
 
 
 def test_one_package_manager_runs_at_a_time(node: tuple[NodeConfig, Facts]) -> None:
@@ -72,7 +51,7 @@ def test_one_package_manager_runs_at_a_time(node: tuple[NodeConfig, Facts]) -> N
     installing = [step.name for step in steps if any(_INSTALLS.search(str(action)) for action in step.actions)]
     assert installing[-1] == "hold"
     for number, name in enumerate(installing):
-        assert _before(steps, name) >= set(installing[:number])
+        assert before(steps, name) >= set(installing[:number])
 
 
 def test_plan_is_the_same_when_all_is_installed(node: tuple[NodeConfig, Facts]) -> None:
@@ -87,13 +66,13 @@ def test_plan_is_the_same_when_all_is_installed(node: tuple[NodeConfig, Facts]) 
 def test_deep_learning_images_get_no_driver_toolkit_or_docker() -> None:
     for name, (mine, found) in NODES.items():
         if not mine.install_cuda:
-            text = _text(plan(mine, found))
+            text = shown(plan(mine, found))
             assert not re.search(r"install.*(nvidia-(?!ctk)|cuda|docker|torch|efa)", text), name
 
 
 def test_driver_and_wheels_are_those_that_still_know_volta() -> None:
     for system, flavour in (("al2023", "nvidia-driver:580-dkms"), ("ubuntu-22.04", "cuda-drivers-580")):
-        text = _text(plan(BY_HAND, facts(system, "p3dn.24xlarge", dlami=False)))
+        text = shown(plan(BY_HAND, facts(system, "p3dn.24xlarge", dlami=False)))
         assert flavour in text
         assert "cuda-toolkit-12-9" in text
         assert "9.10.2.21-1" in text
@@ -110,7 +89,7 @@ def test_driver_and_wheels_are_those_that_still_know_volta() -> None:
     ],
 )
 def test_kernel_packages_are_those_of_the_running_kernel(kernel: str, names: str) -> None:
-    text = _text(plan(BY_HAND, facts("al2023", "p5.48xlarge", dlami=False, kernel=kernel)))
+    text = shown(plan(BY_HAND, facts("al2023", "p5.48xlarge", dlami=False, kernel=kernel)))
     assert f"dnf install -y --allowerasing {names}" in text
 
 
@@ -120,7 +99,7 @@ def test_module_options_are_there_before_the_first_mount(system: str) -> None:
     options = next(step for step in steps if step.name == "lustre-client").actions[0]
     assert isinstance(options, Write)
     assert options.path.startswith("/etc/modprobe.d/")
-    assert "lustre-client" in _before(steps, "lustre-mount")
+    assert "lustre-client" in before(steps, "lustre-mount")
 
 
 def test_systemd_reads_everything_again_before_docker_starts(node: tuple[NodeConfig, Facts]) -> None:
@@ -128,23 +107,23 @@ def test_systemd_reads_everything_again_before_docker_starts(node: tuple[NodeCon
     docker = next(step for step in steps if step.name == "docker")
     commands = [action.argv for action in docker.actions if isinstance(action, Run)]
     assert commands.index(("systemctl", "daemon-reload")) < commands.index(("systemctl", "restart", "docker"))
-    assert {"limits", "service"} <= _before(steps, "docker")
+    assert {"limits", "service"} <= before(steps, "docker")
 
 
 def test_disks_are_named_by_what_stays_theirs(node: tuple[NodeConfig, Facts]) -> None:
-    assert not re.search(r"/dev/(nvme\d|sd[a-z]|xvd)", _text(plan(*node)))
+    assert not re.search(r"/dev/(nvme\d|sd[a-z]|xvd)", shown(plan(*node)))
 
 
 @pytest.mark.parametrize(
     ("data_volume", "place"), [(True, '"data-root": "/data/docker"'), (False, '"data-root": "/scratch/docker"')]
 )
 def test_docker_lies_on_the_data_volume_else_on_the_local_disks(data_volume: bool, place: str) -> None:
-    assert place in _text(plan(config(data_volume=data_volume), facts("al2023", "g6.xlarge")))
+    assert place in shown(plan(config(data_volume=data_volume), facts("al2023", "g6.xlarge")))
 
 
 def test_docker_stays_where_it_was_without_either() -> None:
     found = replace(facts("al2023", "g6.xlarge"), local_disks=())
-    assert "data-root" not in _text(plan(config(), found))
+    assert "data-root" not in shown(plan(config(), found))
 
 
 def test_no_docker_is_configured_where_there_is_none() -> None:
