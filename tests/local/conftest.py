@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,3 +115,13 @@ def on_the_node(local_aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment of a node: whatever makes a boto3 client here reaches the local AWS."""
     for name, value in local_aws.environment().items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The project's app, in a folder where a test may change it."""
+    for name in ("app.py", "cdk.json"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
+    return tmp_path

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gpu_constructs.local import CdkCli, LocalAws, report, retained
-from tests.local.conftest import ROOT
+from tests.local.deployed import check_that_nothing_is_left, outputs, replace, rows
 
 pytestmark = [pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.timeout(300)]
 
@@ -22,26 +20,6 @@ TrainingCluster(Stack(app, "Other"), "Cluster", instance_type="g6e.48xlarge", no
 """
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """The project's app, in a folder where a test may change it."""
-    for name in ("app.py", "cdk.json"):
-        shutil.copy(ROOT / name, tmp_path)
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
-    return tmp_path
-
-
-def _replace(path: Path, old: str, new: str) -> None:
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
-def _rows(found: report.StackReport, title: str) -> list[tuple[str, ...]]:
-    return next(section.rows for section in found.sections if section.title == title)
-
-
 def _nodes(aws: LocalAws, group: str) -> set[str]:
     groups = aws.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=[group])["AutoScalingGroups"]
     return {node["InstanceId"] for node in groups[0]["Instances"]}
@@ -49,7 +27,7 @@ def _nodes(aws: LocalAws, group: str) -> set[str]:
 
 def _check_what_was_created(found: report.StackReport) -> None:
     assert found.status == "CREATE_COMPLETE"
-    parts = [(part, what) for _, _, part, what in _rows(found, "Launch template") if part != "image"]
+    parts = [(part, what) for _, _, part, what in rows(found, "Launch template") if part != "image"]
     assert parts == [
         ("card 0 device 0", "ENA"),
         ("card 0 device 1", "EFA"),
@@ -57,15 +35,15 @@ def _check_what_was_created(found: report.StackReport) -> None:
         ("card 2 device 0", "EFA"),
         ("card 3 device 0", "EFA"),
     ]
-    rules = {(way, traffic, peer) for _, _, way, traffic, peer in _rows(found, "Security groups")}
+    rules = {(way, traffic, peer) for _, _, way, traffic, peer in rows(found, "Security groups")}
     assert {("in", "all traffic", "itself"), ("out", "all traffic", "itself"), ("in", "tcp 988", "itself")} <= rules
-    group, *nodes = _rows(found, "Auto Scaling group")
+    group, *nodes = rows(found, "Auto Scaling group")
     assert group[1] == "0 to 3, 2 wanted"
     assert [node[1:] for node in nodes] == [("p4d.24xlarge", "us-east-1b", "Pending:Wait")] * 2
-    assert [(kind, size) for _, kind, size, _ in _rows(found, "File system")] == [("SCRATCH_2", "1200 GiB")]
-    assert [strategy for _, strategy, _ in _rows(found, "Placement group")] == ["cluster"]
-    assert "AmazonSSMManagedInstanceCore" in {policies for _, policies, _ in _rows(found, "Roles")}
-    assert [what for what, _, _, _ in _rows(found, "Network")] == [
+    assert [(kind, size) for _, kind, size, _ in rows(found, "File system")] == [("SCRATCH_2", "1200 GiB")]
+    assert [strategy for _, strategy, _ in rows(found, "Placement group")] == ["cluster"]
+    assert "AmazonSSMManagedInstanceCore" in {policies for _, policies, _ in rows(found, "Roles")}
+    assert [what for what, _, _, _ in rows(found, "Network")] == [
         "VPC",
         "public subnet",
         "private subnet",
@@ -85,24 +63,24 @@ def test_deploy_redeploy_a_second_stack_and_destroy(project: Path, local_home: P
 
         cli.deploy("TrainingStack", context=zone)
         _check_what_was_created(report.read(aws, "TrainingStack"))
-        outputs = _outputs(aws, "TrainingStack")
-        nodes = _nodes(aws, outputs["AutoScalingGroupName"])
-        aws.client("s3").put_object(Bucket=outputs["CheckpointBucket"], Key="step-1", Body=b"weights")
+        before = outputs(aws, "TrainingStack")
+        nodes = _nodes(aws, before["AutoScalingGroupName"])
+        aws.client("s3").put_object(Bucket=before["CheckpointBucket"], Key="step-1", Body=b"weights")
 
         # A change of the file system and of the nodes; both stay what they are.
         stack = project / "examples" / "training" / "stack.py"
-        _replace(stack, "Lustre.scratch(1200)", "Lustre.scratch(2400)")
-        _replace(stack, "node_count=2", "node_count=3")
+        replace(stack, "Lustre.scratch(1200)", "Lustre.scratch(2400)")
+        replace(stack, "node_count=2", "node_count=3")
         cli.deploy("TrainingStack", context=zone)
         assert report.read(aws, "TrainingStack").status == "UPDATE_COMPLETE"
-        assert _outputs(aws, "TrainingStack") == outputs
-        assert nodes < _nodes(aws, outputs["AutoScalingGroupName"])
+        assert outputs(aws, "TrainingStack") == before
+        assert nodes < _nodes(aws, before["AutoScalingGroupName"])
         (file_system,) = aws.client("fsx").describe_file_systems()["FileSystems"]
         assert file_system["StorageCapacity"] == 2400
 
         # Nothing to do is nothing done.
         cli.deploy("TrainingStack", context=zone)
-        assert len(_nodes(aws, outputs["AutoScalingGroupName"])) == 3
+        assert len(_nodes(aws, before["AutoScalingGroupName"])) == 3
 
         other = project / "other"
         other.mkdir()
@@ -115,30 +93,10 @@ def test_deploy_redeploy_a_second_stack_and_destroy(project: Path, local_home: P
 
         kept = retained.of_stack(aws, "TrainingStack")
         cli.destroy("TrainingStack", context=zone)
-        assert [one.physical_id for one in kept] == [outputs["CheckpointBucket"]]
+        assert [one.physical_id for one in kept] == [before["CheckpointBucket"]]
         assert retained.empty(aws, kept[0]) == 1
         assert "Contents" not in aws.client("s3").list_objects_v2(Bucket=kept[0].physical_id)
-        _check_that_nothing_is_left(aws)
-
-
-def _outputs(aws: LocalAws, stack: str) -> dict[str, str]:
-    described: dict[str, Any] = aws.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]
-    return {one["OutputKey"]: one["OutputValue"] for one in described["Outputs"]}
-
-
-def _check_that_nothing_is_left(aws: LocalAws) -> None:
-    ec2 = aws.client("ec2")
-    assert all(vpc["IsDefault"] for vpc in ec2.describe_vpcs()["Vpcs"])
-    assert ec2.describe_addresses()["Addresses"] == []
-    assert ec2.describe_launch_templates()["LaunchTemplates"] == []
-    assert ec2.describe_placement_groups()["PlacementGroups"] == []
-    instances = [i for r in ec2.describe_instances()["Reservations"] for i in r["Instances"]]
-    assert {instance["State"]["Name"] for instance in instances} == {"terminated"}
-    assert aws.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"] == []
-    assert aws.client("fsx").describe_file_systems()["FileSystems"] == []
-    names = [role["RoleName"] for role in aws.client("iam").list_roles()["Roles"]]
-    assert [name for name in names if not re.match(r"cdk-hnb659fds-|AWSServiceRole", name)] == []
-    assert aws.client("cloudformation").list_stacks(StackStatusFilter=["CREATE_COMPLETE"])["StackSummaries"][1:] == []
+        check_that_nothing_is_left(aws)
 
 
 def test_another_region_and_account(project: Path, local_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,5 +106,5 @@ def test_another_region_and_account(project: Path, local_home: Path, monkeypatch
         CdkCli(aws, Path(), region="ap-northeast-1").deploy("TrainingStack")
 
         found = report.read(aws, "TrainingStack", "ap-northeast-1")
-        assert _rows(found, "Auto Scaling group")[1][2] == "ap-northeast-1a"
+        assert rows(found, "Auto Scaling group")[1][2] == "ap-northeast-1a"
         assert aws.client("cloudformation", "eu-west-1").describe_stacks()["Stacks"] == []
