@@ -1,7 +1,9 @@
-"""What stands in front of the nodes. Imports no aws_cdk.
+"""What stands in front of the nodes.
 
-Listener.https(certificate, "api.example.com", allowed_peers=[ec2.Peer.prefix_list("pl-0123456789abcdef0")])
-Listener.none()  # workers, fed by a queue
+    Listener.https(certificate, "api.example.com", allowed_peers=[ec2.Peer.prefix_list("pl-0123456789abcdef0")])
+    Listener.none()  # workers, fed by a queue
+
+Imports no aws_cdk.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Where a model comes from. Imports no aws_cdk.
+"""Where a model comes from.
 
-ModelSource.s3(bucket, "models/ranker", version="3")  # s3://BUCKET/models/ranker/3/
+    ModelSource.s3(bucket, "models/ranker", version="3")  # s3://BUCKET/models/ranker/3/
+
+Imports no aws_cdk.
 """
 
 from __future__ import annotations

@@ -174,12 +174,16 @@ class Tier:
         ]
 
     def _time_problems(self, minimum: int | Unknown, maximum: int | Unknown) -> list[Problem]:
-        if isinstance(self.budget, Problem):
-            return [self.budget]
-        needed = load_budget.BOOT_SECONDS + self.budget.ready_seconds
+        budget = self.budget
+        loads = 0 if isinstance(budget, Problem) else budget.ready_seconds
         return [
-            *load_budget.problems(self.budget, waits=self.waits),
-            *rollout.problems(self.rollout, min_capacity=minimum, max_capacity=maximum, needed_seconds=needed),
+            *([budget] if isinstance(budget, Problem) else load_budget.problems(budget, waits=self.waits)),
+            *rollout.problems(
+                self.rollout,
+                min_capacity=minimum,
+                max_capacity=maximum,
+                needed_seconds=load_budget.BOOT_SECONDS + loads,
+            ),
         ]
 
     def _warm_pool_problems(self) -> list[Problem]:

@@ -1,8 +1,10 @@
-"""Model servers: all that differs between them is one value. Imports no aws_cdk.
+"""Model servers: all that differs between them is one value.
 
-ServingRuntime.triton("nvcr.io/nvidia/tritonserver:26.05-py3", grpc=True)
-ServingRuntime.vllm("vllm/vllm-openai:v0.21.0", "Qwen/Qwen3-8B", slots=64)
-ServingRuntime.container("registry.example.com/scorer:7", port=8080, ready_path="/healthz").with_credentials(secret)
+    ServingRuntime.triton("nvcr.io/nvidia/tritonserver:26.05-py3", grpc=True)
+    ServingRuntime.vllm("vllm/vllm-openai:v0.21.0", "Qwen/Qwen3-8B", slots=64)
+    ServingRuntime.container("registry.example.com/scorer:7", port=8080, ready_path="/healthz").with_credentials(secret)
+
+Imports no aws_cdk.
 """
 
 from __future__ import annotations

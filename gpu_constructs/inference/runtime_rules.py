@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from gpu_constructs.instances.facts import GpuInstance
 
 _METHOD = re.compile(r"/[A-Za-z_][\w.]*/[A-Za-z_]\w*")
-_IMAGE = re.compile(r"[\w.:/@-]+")
+# As https://github.com/distribution/reference/blob/main/reference.go has it.
+_NAME = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
+_IMAGE = re.compile(
+    rf"(?:[A-Za-z0-9][A-Za-z0-9.-]*(?::\d+)?/)?{_NAME}(?:/{_NAME})*(?::\w[\w.-]{{0,127}})?(?:@[A-Za-z0-9_+.-]+:[0-9a-fA-F]{{32,}})?"
+)
 _ECR = re.compile(r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?/(?P<name>[^:@]+)")
 _MIB_PER_GIB: Final = 1024
 _PORTS = range(1, 65536)
@@ -104,7 +108,7 @@ def _image_problems(runtime: ServingRuntime) -> list[Problem]:
         Problem(
             what="image",
             given=repr(runtime.image),
-            allowed="the name of a container image, as docker pull takes it",
+            allowed="the name of a container image, as docker pull takes it: without https://, in small letters",
             remedy='write it as in "nvcr.io/nvidia/tritonserver:26.05-py3"',
             prevents="invalid reference format",
         )

@@ -1,14 +1,16 @@
 """Nodes that answer requests with a model, behind a load balancer.
 
-InferenceTier(
-self,
-"Serving",
-instance_types=["g5.xlarge"],
-runtime=ServingRuntime.triton("nvcr.io/nvidia/tritonserver:26.05-py3"),
-model=ModelSource.s3(bucket, "models", version="3"),
-listener=Listener.https(certificate, "api.example.com"),
-max_capacity=8,
-)
+    InferenceTier(
+        self,
+        "Serving",
+        instance_types=["g5.xlarge"],
+        runtime=ServingRuntime.triton("nvcr.io/nvidia/tritonserver:26.05-py3"),
+        model=ModelSource.s3(bucket, "models", version="3"),
+        listener=Listener.https(certificate, "api.example.com"),
+        max_capacity=8,
+    )
+
+Its arguments are checked together, before anything is made: see `rules`.
 """
 
 from __future__ import annotations

@@ -59,6 +59,27 @@ def test_server_is_accepted(runtime: ServingRuntime) -> None:
 
 
 @pytest.mark.parametrize(
+    ("image", "named"),
+    [
+        ("busybox", True),
+        ("nvcr.io/nvidia/tritonserver:26.05-py3", True),
+        ("registry.example.com:5000/team/a__b-c.d:v1@sha256:" + 32 * "0a", True),
+        ("localhost/a", True),
+        ("https://registry.example.com/a:1", False),
+        ("registry.example.com//a:1", False),
+        ("team/Ranker:1", False),
+        ("team/ranker:", False),
+        ("team/ranker:a b", False),
+        ("team/ranker@sha256:00", False),
+        ("-ranker", False),
+        ("", False),
+    ],
+)
+def test_name_of_an_image_is_one_that_docker_takes(image: str, named: bool) -> None:
+    assert ("image must be the name" not in _said(ServingRuntime.container(image, 80, "/ok"))) is named
+
+
+@pytest.mark.parametrize(
     ("runtime", "words"),
     [
         (ServingRuntime.triton("https://nvcr.io/x y"), "image must be the name of a container image"),

@@ -1,4 +1,4 @@
-"""Clusters at random are created whole in the local AWS by the real CDK command line, and removed."""
+"""Clusters and tiers at random are created whole in the local AWS by the real CDK command line, and removed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from gpu_constructs.local import CdkCli, LocalAws, report
+from tests.inference import random_tiers as tiers
 from tests.local.conftest import ROOT
 from tests.training.random_clusters import AMI, OWN_PARAMETER, REGION, Wish, new_app, new_stack, valid
 
 pytestmark = [pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.timeout(300)]
 
 
-# Two clusters at a time, in one app, so that the command line starts twice for all of them. The first two are the
-# simplest that there are; those after them are at random, the same in each run.
+# Two clusters and a tier at a time, in one app, so that the command line starts twice for all of them. The first ones
+# are the simplest that there are; those after them are at random, the same in each run.
 @settings(
     deadline=None,
     derandomize=True,
@@ -22,8 +23,8 @@ pytestmark = [pytest.mark.allow_hosts(["127.0.0.1"]), pytest.mark.timeout(300)]
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-@given(wishes=st.lists(valid(), min_size=2, max_size=2))
-def test_valid_clusters_are_created_whole_and_removed(local_aws: LocalAws, wishes: list[Wish]) -> None:
+@given(wishes=st.tuples(valid(), valid(), tiers.valid()))
+def test_what_is_valid_is_created_whole_and_removed(local_aws: LocalAws, wishes: tuple[Wish, Wish, tiers.Wish]) -> None:
     local_aws.client("ssm").put_parameter(Name=OWN_PARAMETER, Value=AMI, Type="String", Overwrite=True)
     app = new_app(local_aws.account)
     stacks = [new_stack(local_aws.account, app, f"Stack{number}") for number in range(len(wishes))]
