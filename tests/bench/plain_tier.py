@@ -43,7 +43,7 @@ HARDWARE = {
         "open_modules": True,
     }
 }
-SERVING = {
+SERVING: dict[str, Any] = {
     "command": ["tritonserver", "--model-repository=/models", "--exit-timeout-secs=50"],
     "credentials_secret": None,
     "environment": {},
@@ -64,7 +64,7 @@ SERVING = {
 }
 SUSPENDED = ["HealthCheck", "ReplaceUnhealthy", "AZRebalance", "AlarmNotification", "ScheduledActions"]
 DIMENSION = "AutoScalingGroupName"
-SERIES = {"namespace": "CWAgent", "metric_name": "nvidia_smi_utilization_gpu"}
+NAMESPACE, METRIC = "CWAgent", "nvidia_smi_utilization_gpu"
 
 
 class PlainTier(Construct):
@@ -203,7 +203,8 @@ class PlainTier(Construct):
             target_tracking_configuration=policy.TargetTrackingConfigurationProperty(
                 target_value=60,
                 customized_metric_specification=policy.CustomizedMetricSpecificationProperty(
-                    **SERIES,
+                    namespace=NAMESPACE,
+                    metric_name=METRIC,
                     statistic="Average",
                     dimensions=[policy.MetricDimensionProperty(name=DIMENSION, value=name)],
                 ),
@@ -214,7 +215,11 @@ class PlainTier(Construct):
             "Missing",
             alarm_description=policies.ALARM_DESCRIPTION,
             metric=cloudwatch.Metric(
-                **SERIES, dimensions_map={DIMENSION: name}, statistic="SampleCount", period=Duration.minutes(5)
+                namespace=NAMESPACE,
+                metric_name=METRIC,
+                dimensions_map={DIMENSION: name},
+                statistic="SampleCount",
+                period=Duration.minutes(5),
             ),
             threshold=1,
             comparison_operator=cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,

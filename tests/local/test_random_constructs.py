@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from aws_cdk import Stack
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -28,8 +31,9 @@ def test_what_is_valid_is_created_whole_and_removed(local_aws: LocalAws, wishes:
     local_aws.client("ssm").put_parameter(Name=OWN_PARAMETER, Value=AMI, Type="String", Overwrite=True)
     app = new_app(local_aws.account)
     stacks = [new_stack(local_aws.account, app, f"Stack{number}") for number in range(len(wishes))]
-    for wish, stack in zip(wishes, stacks, strict=True):
-        wish.make(stack)
+    makers: list[Callable[[Stack], object]] = [wish.make for wish in wishes]
+    for make, stack in zip(makers, stacks, strict=True):
+        make(stack)
     cli = CdkCli(local_aws, ROOT, app=app.synth().directory, region=REGION)
 
     cli.deploy()
